@@ -1,0 +1,71 @@
+#include "compute/dial.h"
+
+#include "compute/error.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <string>
+
+namespace counterpoint::compute {
+namespace {
+
+constexpr double kMaxSeed = 18446744073709551615.0;
+
+constexpr std::array kDials = {
+    DialSpec{"temperature", "Temperature", "τ", "", DialKind::Real, 0.0, 5.0, 0.7, 0.01, false, false, DialActs::Stored, "", "R1",
+             "Divides the whole product, sources and priors together. 0 is greedy: the most probable token, lowest id on ties."},
+    DialSpec{"top_k", "Top-k", "", "tokens", DialKind::Integer, 0, 1e6, 0, 1, false, true, DialActs::Stored, "", "R2",
+             "Keeps the k most probable tokens; 0 keeps all. Acts first, before top-p and min-p."},
+    DialSpec{"top_p", "Top-p", "", "", DialKind::Real, 0.0, 1.0, 1.0, 0.01, false, false, DialActs::Stored, "", "R2",
+             "Keeps the shortest list of most probable tokens whose probabilities reach this sum, at least one."},
+    DialSpec{"min_p", "Min-p", "", "", DialKind::Real, 0.0, 1.0, 0.0, 0.01, false, false, DialActs::Stored, "", "R2",
+             "Keeps tokens with at least this share of the largest probability."},
+    DialSpec{"eos_policy", "End-of-text policy", "", "", DialKind::Choice, 0, 4, 0, 1, false, false, DialActs::Stored,
+             "sum|mean|max|base|active", "R1",
+             "How the specialists' differences count for the stop tokens. With more than two specialists a plain sum can end texts early or never."},
+    DialSpec{"plausibility", "Plausibility", "β", "", DialKind::Real, 0.0, 1.0, 0.1, 0.01, true, false, DialActs::Stored, "", "R1",
+             "Keeps only tokens the base finds plausible: at least β times its largest probability, or inside its top-p."},
+    DialSpec{"floor", "Clamp", "", "nats", DialKind::Real, 0.0, 1000.0, 30.0, 1.0, false, false, DialActs::Stored, "", "R1",
+             "With a negative weight, differences below minus this value are raised to it, so that one token cannot win by being hated."},
+    DialSpec{"common_shift", "Shared shift once", "", "", DialKind::Switch, 0, 1, 0, 1, false, false, DialActs::Stored, "", "R1",
+             "What all specialists share is counted once and not k times."},
+    DialSpec{"kl_budget", "KL budget", "κ", "nats", DialKind::Real, 0.0, 100.0, 1.0, 0.01, true, false, DialActs::Stored, "", "R1",
+             "Scales all weights by the largest λ ≤ 1 that keeps the composed drift at or below κ in each step."},
+    DialSpec{"active_epsilon", "Activity threshold", "ε", "nats", DialKind::Real, 0.0, 100.0, 0.1, 0.01, false, false, DialActs::Stored, "", "R5",
+             "A specialist is active where its KL to its reference exceeds this."},
+    DialSpec{"seed", "Seed", "", "", DialKind::Integer, 0, kMaxSeed, 7, 1, false, false, DialActs::Stored, "", "R3",
+             "Key of the addressed noise: the same seed, stream and position give the same noise whatever else is done."},
+    DialSpec{"stream", "Sample", "", "", DialKind::Integer, 0, 4294967295.0, 0, 1, false, false, DialActs::Stored, "", "R3",
+             "Sample number: another stream is another independent draw under the same seed."},
+    DialSpec{"max_new_tokens", "New tokens", "", "tokens", DialKind::Integer, 0, 1e6, 128, 1, false, true, DialActs::Decode, "", "R3",
+             "Decoding stops after this many tokens, or earlier at a stop token or at a model's position limit."},
+};
+
+std::string number(double x) {
+    std::array<char, 32> buffer{};
+    const auto r = std::to_chars(buffer.data(), buffer.data() + buffer.size(), x);
+    return {buffer.data(), r.ptr};
+}
+
+}  // namespace
+
+std::span<const DialSpec> decodingDials() { return kDials; }
+
+const DialSpec& dial(std::string_view id) {
+    for (const DialSpec& d : kDials)
+        if (d.id == id) return d;
+    throw Error({.where = "dial '" + std::string(id) + "'", .what = "there is no dial of that name", .expected = {}, .found = {}, .advice = "see the list of dials in --help", .details = {}});
+}
+
+void requireInBounds(const DialSpec& spec, double value) {
+    if (std::isfinite(value) && value >= spec.minimum && value <= spec.maximum) return;
+    throw Error({.where = "dial '" + std::string(spec.id) + "'",
+                 .what = "the value is outside its range",
+                 .expected = number(spec.minimum) + " to " + number(spec.maximum),
+                 .found = std::isnan(value) ? "not a number" : number(value),
+                 .advice = {},
+                 .details = {}});
+}
+
+}  // namespace counterpoint::compute

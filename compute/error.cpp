@@ -1,0 +1,34 @@
+#include "compute/error.h"
+
+#include <utility>
+
+namespace counterpoint::compute {
+namespace {
+
+std::string oneLine(std::string text) {
+    for (char& c : text)
+        if (c == '\n' || c == '\r' || c == '\t') c = ' ';
+    return text;
+}
+
+std::string compose(const ErrorParts& p) {
+    std::string s;
+    if (!p.where.empty()) s += p.where + ": ";
+    s += p.what;
+    if (!p.expected.empty() && !p.found.empty())
+        s += " (expected " + p.expected + ", found " + p.found + ")";
+    else if (!p.expected.empty())
+        s += " (expected " + p.expected + ")";
+    else if (!p.found.empty())
+        s += " (found " + p.found + ")";
+    if (!p.advice.empty()) s += "; " + p.advice;
+    s += '.';
+    return oneLine(std::move(s));
+}
+
+}  // namespace
+
+Error::Error(ErrorParts parts) : std::runtime_error(compose(parts)), m_parts(std::move(parts)) {}
+Error::~Error() = default;
+
+}  // namespace counterpoint::compute

@@ -1,0 +1,35 @@
+#pragma once
+// JSON as SPEC.md 2 wants it: UTF-8, dot decimals in every locale, non-finite numbers as the strings "inf", "-inf", "nan",
+// 64-bit integers exact, unknown keys kept (the caller) and warned about. Duplicate keys and depth over 200 are errors.
+// Thread: any. Errors: Error with file, line and what was expected.
+
+#include "compute/export.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace counterpoint::compute {
+
+using Json = nlohmann::json;                 ///< for reading big files
+using OrderedJson = nlohmann::ordered_json;  ///< for documents a person reads: keys keep their order
+
+/// Reads and parses a whole file. `limit`: bytes above which it is refused unread.
+COUNTERPOINT_API Json readJson(const std::filesystem::path& file, std::uint64_t limit = 256u << 20);
+COUNTERPOINT_API OrderedJson readOrderedJson(const std::filesystem::path& file, std::uint64_t limit = 64u << 20);
+COUNTERPOINT_API OrderedJson parseOrderedJson(std::string_view text, const std::string& where);
+
+/// A number, or one of the three strings for a value that is not finite.
+COUNTERPOINT_API OrderedJson number(double value);
+/// The reverse; throws Error naming `where` when it is neither.
+COUNTERPOINT_API double toNumber(const OrderedJson& value, const std::string& where);
+
+/// Keys of `object` that are not in `known`, for "unknown keys kept and warned about".
+COUNTERPOINT_API std::vector<std::string> unknownKeys(const OrderedJson& object, std::initializer_list<std::string_view> known);
+
+}  // namespace counterpoint::compute

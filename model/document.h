@@ -1,0 +1,111 @@
+#pragma once
+// Document: what the window shows and edits: session with undo, traces with branches, the cursor, notices; owns the Engine and
+// the 30 Hz timer that drains it. Signals carry no payload: views read the document. Thread: the window thread only.
+
+#include "model/diagnostics.h"
+#include "model/engine.h"
+
+#include <QObject>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace counterpoint::model {
+
+struct Notice {
+    enum class Level { Info, Warning, Failure } level = Level::Info;
+    std::string sentence, details;
+    int id = 0;
+};
+
+/// What is known of a source of the rack, for lights and hover.
+struct SourceStatus {
+    enum class State { Unloaded, Loading, Ready, Failed } state = State::Unloaded;
+    compute::SourceInfo info;
+    std::string fingerprint, message;
+};
+
+class Document : public QObject {
+    Q_OBJECT
+  public:
+    explicit Document(QObject* parent = nullptr);
+    ~Document() override;
+
+    // -- session ------------------------------------------------------------------------------------------------------
+    const Session& session() const { return m_session; }
+    /// One undo step; `merge` (a drag) joins consecutive changes with the same non-empty key into one step until endMerge().
+    void setSession(Session session, const std::string& merge = {});
+    void endMerge();
+    bool canUndo() const;
+    bool canRedo() const;
+    void undo();
+    void redo();
+    bool modified() const;
+    void open(const std::filesystem::path& file);   ///< session, model directory; throws Error, then nothing has changed
+    void save(const std::filesystem::path& file);
+    void addSpecialist(const std::filesystem::path& directory);
+
+    // -- engine -------------------------------------------------------------------------------------------------------
+    void loadSources();                             ///< called by open and when the rack gains a source
+    void setDevice(const std::string& device);
+    const std::string& device() const { return m_device; }
+    void generate();                                ///< a new trace from the prompt
+    void stepOnce();                                ///< one more token on the present trace
+    void continueDecode();                          ///< goes on from the end of the present trace
+    void branch(compute::Position position, compute::TokenId token);
+    void pause(bool paused);
+    void stop();
+    bool running() const { return m_running; }
+    bool paused() const { return m_paused; }
+    bool busy() const { return m_running || m_loading || m_recomposing; }
+    bool ready() const { return m_ready; }          ///< every used source is loaded
+    const std::string& activity() const { return m_activity; }   ///< "Loading math, 43 %", "812 tokens/s"
+    double progress() const { return m_progress; }               ///< < 0: none
+    SourceStatus status(std::size_t source) const;
+
+    // -- traces and view ----------------------------------------------------------------------------------------------
+    const std::vector<std::shared_ptr<Trace>>& traces() const { return m_traces; }
+    const Trace* trace() const;                     ///< the present one, or nullptr
+    void selectTrace(int id);
+    const View& view() const { return m_view; }
+    void setView(View view);
+    void setCursor(compute::Position position);     ///< clamped to the trace's steps
+    bool followsEnd() const { return m_follow; }    ///< the cursor follows the newest step until a person moves it
+    PlotData plot(std::string_view diagnosticId) const;
+
+    // -- notices ------------------------------------------------------------------------------------------------------
+    const std::vector<Notice>& notices() const { return m_notices; }
+    void notify(Notice::Level level, std::string sentence, std::string details = {});
+    void dismiss(int id);
+
+    Engine& engine() { return *m_engine; }
+
+  Q_SIGNALS:
+    void sessionChanged();
+    void statusChanged();       ///< source states, activity, running
+    void traceChanged();        ///< steps appended or replaced, at most 30 times a second
+    void traceSelected();
+    void viewChanged();         ///< cursor, selected token, strip measure
+    void noticesChanged();
+    void recomposed();          ///< a what-if is complete
+
+  private:
+    void tick();
+    void handle(Event event);
+    void requestRecompose();
+    Session m_session;
+    struct Private;
+    std::unique_ptr<Private> m_private;
+    std::unique_ptr<Engine> m_engine;
+    std::vector<std::shared_ptr<Trace>> m_traces;
+    View m_view;
+    std::vector<Notice> m_notices;
+    std::string m_device = "cpu", m_activity;
+    double m_progress = -1;
+    bool m_running = false, m_paused = false, m_loading = false, m_recomposing = false, m_ready = false, m_follow = true;
+};
+
+}  // namespace counterpoint::model

@@ -1,0 +1,87 @@
+#pragma once
+// Engine: the two lanes of work, each a std::jthread with one owner. decode: sources and KV caches; analysis: recompose, export.
+// Requests go in through mailboxes (latest wins for recipes), results come out as values through a lossless outbox that a
+// timer on the window thread drains (<= 30 Hz). No payload in a Qt signal; nothing with a mutex, tensor or QObject crosses.
+// Both lanes are joined in the destructor, which asks them to stop first. Thread: public methods from the owner's thread.
+
+#include "compute/error.h"
+#include "compute/sources/source.h"
+#include "model/trace.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace counterpoint::model {
+
+struct LoadRequest {
+    Session session;               ///< sources already open under the same path, device and dtype are kept
+    compute::OpenOptions options;
+};
+struct DecodeRequest {
+    int trace = 0;                 ///< id its events carry
+    Session session;
+    /// Empty: tokenize the session's prompt. Else the exact ids to start from (a branch: prefix + the forced token).
+    std::vector<compute::TokenId> ids;
+    compute::Position promptLength = -1;  ///< with ids: how many of them were given as prompt (-1: all)
+    std::vector<compute::Position> forced;///< positions chosen by hand
+    std::shared_ptr<LogitStore> store;    ///< a branch continues this store (rows up to the forced position); null: a new one
+    std::int64_t maxNewTokens = -1;       ///< -1: the session's; 1 = "step"
+};
+struct RecomposeRequest {
+    int trace = 0;
+    std::uint64_t generation = 0;
+    Session session;
+    std::vector<compute::TokenId> stopIds;
+    std::vector<std::string> sources;     ///< of the trace's store
+    std::vector<compute::TokenId> tokens;
+    std::vector<std::string> tokenBytes;
+    compute::Position promptLength = 0;
+    std::vector<compute::Position> forced;
+    std::shared_ptr<const LogitStore> store;
+    compute::Position visible = 0;        ///< done first
+};
+
+struct SourceLoaded { std::size_t index; std::string name; compute::SourceInfo info; std::string fingerprint; };
+struct Loaded { Session session; std::vector<std::string> sources; std::vector<std::string> notices; std::vector<compute::TokenId> stopIds;
+                std::shared_ptr<const compute::Tokenizer> tokenizer; };
+struct Progress { std::string what; double fraction; std::string rate; };      ///< fraction < 0: unknown
+struct Failure { std::string sentence; std::string details; };                 ///< earlier results stay as they were
+struct TraceStarted { int trace; std::vector<compute::TokenId> tokens; std::vector<std::string> tokenBytes; compute::Position promptLength;
+                      std::vector<std::string> sources; std::shared_ptr<LogitStore> store; std::shared_ptr<const compute::Tokenizer> tokenizer;
+                      std::vector<compute::TokenId> stopIds; std::uint64_t seed; };
+struct StepDone { int trace; StepPtr step; };                                   ///< in order of position
+struct TraceEnded { int trace; std::string stop; compute::TokenId stopId; double tokensPerSecond; };
+struct Recomposed { int trace; std::uint64_t generation; std::vector<StepPtr> steps; bool last; compute::Position flip; };  ///< flip -1: none so far
+struct Hashed { std::string path; std::string sha256; };
+struct Idle { bool decode; bool analysis; };
+using Event = std::variant<SourceLoaded, Loaded, Progress, Failure, TraceStarted, StepDone, TraceEnded, Recomposed, Hashed, Idle>;
+
+class Engine {
+  public:
+    Engine();
+    ~Engine();
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+
+    void load(LoadRequest request);
+    void decode(DecodeRequest request);           ///< waits behind a running decode after asking it to stop
+    void setRecipeSession(Session session);       ///< mailbox: dials of the running decode, from the next step on
+    void pause(bool paused);
+    void stop();                                  ///< decode lane: before the next token; TraceEnded with stop "user"
+    void recompose(RecomposeRequest request);     ///< replaces one not yet finished
+    void run(std::function<void(std::stop_token)> job, std::string what);  ///< analysis lane: exports; a throw becomes Failure
+    bool decoding() const;
+    std::vector<Event> drain();
+    /// Called (from a lane) when the outbox turns non-empty; must not block. For commands that wait without a timer.
+    void waitForEvents();
+
+  private:
+    struct State;
+    std::unique_ptr<State> m_state;
+};
+
+}  // namespace counterpoint::model

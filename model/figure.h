@@ -1,0 +1,55 @@
+#pragma once
+// Figures as data: a diagnostic gives PlotData; widgets draws it, export writes it. Non-finite values are gaps with a mark and
+// a count, never an axis range (HAZARDS A23). Thread: any (values).
+
+#include "compute/files/json.h"
+
+#include <string>
+#include <vector>
+
+namespace counterpoint::model {
+
+enum class SeriesKind { Line, Bars, Band, Steps, Waterfall };
+
+struct Series {
+    std::string name;             ///< legend
+    SeriesKind kind = SeriesKind::Line;
+    int colour = 0;               ///< index into the Okabe–Ito table; -1 = grey; -2 = the accent
+    std::vector<double> x, y;     ///< same length; y may hold non-finite values
+    std::vector<double> low, high;///< bands: interval per x (Band); else empty
+    std::vector<bool> grey;       ///< bars: truncated tokens
+    bool secondAxis = false;
+};
+
+struct Axis {
+    std::string title;            ///< with its unit: "Drift (nats)"
+    bool logarithmic = false;
+    std::vector<std::string> categories;  ///< non-empty: category axis, x = 0..n-1
+};
+
+struct PlotData {
+    std::string id;               ///< the diagnostic's id
+    std::string title;
+    Axis x, y, y2;
+    std::vector<Series> series;
+    std::string empty;            ///< why there is nothing to see; shown instead of empty axes
+    std::string note;             ///< one line under the plot ("3 values are infinite")
+    double cursorX = -1;          ///< < 0: none
+    double flipX = -1;            ///< first flip; < 0: none
+    bool cursorIsPosition = false;///< clicking the plot moves the shared cursor
+};
+
+/// One row per x, one column per series; dot decimals, "inf", "-inf", "nan".
+std::string toCsv(const PlotData& plot);
+
+/// A figure recipe (SPEC.md 2): the data, the size in millimetres, the style; `counterpoint render` draws it again.
+struct FigureStyle {
+    double widthMm = 85, heightMm = 60, fontPt = 8, lineWidthPt = 0.8;
+    std::string fontFamily = "DejaVu Sans";
+    int pngDpi = 300;
+    bool operator==(const FigureStyle&) const = default;
+};
+compute::OrderedJson toJson(const PlotData& plot, const FigureStyle& style);
+void fromJson(const compute::OrderedJson& json, const std::string& where, PlotData& plot, FigureStyle& style);
+
+}  // namespace counterpoint::model

@@ -1,0 +1,41 @@
+#pragma once
+// LogitStore: every source's log-probability rows of a trace, append-only; rows are immutable once appended and readable
+// while it grows. Memory up to a budget, then a mapped file (posix_fallocate'd, unlinked) behind it.
+// Shapes: row (position, source) = float[V], an unused source's row is empty. Thread: append from one lane; reads from any.
+
+#include "compute/composition/compose.h"
+#include "compute/decode/ensemble.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace counterpoint::model {
+
+class LogitStore {
+  public:
+    LogitStore(std::int64_t vocabulary, std::size_t sources, std::uint64_t budgetBytes = 2ull << 30);
+    ~LogitStore();
+    LogitStore(const LogitStore&) = delete;
+    LogitStore& operator=(const LogitStore&) = delete;
+
+    /// Positions must be appended in order, the first may be any.
+    void append(const compute::RawRows& rows);
+    std::int64_t vocabulary() const;
+    std::size_t sources() const;
+    compute::Position first() const;          ///< position of the first row (0 when empty)
+    compute::Position end() const;            ///< one past the last row
+    /// Empty span: that source gave no row there. Valid as long as the store lives.
+    std::span<const float> row(compute::Position position, std::size_t source) const;
+    /// All sources of one position, ready for compose().
+    compute::SourceRows<float> rows(compute::Position position) const;
+    std::uint64_t bytes() const;
+    /// A store that shares rows [first, end) of this one and can be appended to on its own (branches); nothing is copied.
+    std::shared_ptr<LogitStore> branch(compute::Position end) const;
+
+  private:
+    struct State;
+    std::unique_ptr<State> m_state;
+};
+
+}  // namespace counterpoint::model

@@ -1,0 +1,45 @@
+#pragma once
+// The commands' way through the same Engine: run a session to its end, write a run directory, decode again and compare.
+// Thread: the caller's (blocking). Errors: Error.
+
+#include "model/engine.h"
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+namespace counterpoint::model {
+
+struct RunOptions {
+    std::string device = "cpu", dtype;
+    int threads = 0;
+    bool cache = true;
+    std::set<std::string> dumps;        ///< "log_prob", "sources"
+    std::function<void(const Progress&)> progress;
+};
+
+struct RunResult {
+    Trace trace;
+    std::string device, dtype;
+    int threads = 0;
+    std::vector<std::pair<std::string, std::string>> versions;
+    std::map<std::string, std::string> sha256;   ///< by source name
+    std::vector<std::string> notices;
+};
+
+/// Decodes or scores the session to its end.
+RunResult runSession(const Session& session, const RunOptions& options);
+
+/// SPEC.md 2: trace.jsonl, summary.json, session.json (paths relative to the run directory), dumps.
+void writeRun(const RunResult& result, const std::filesystem::path& directory, const std::set<std::string>& dumps);
+
+struct ReplayVerdict {
+    enum class Kind { Identical, WithinTolerance, Diverged } kind = Kind::Identical;
+    compute::Position position = -1;   ///< first divergent
+    double gap = 0;                    ///< largest |Δ log_probs.composed|
+    std::string sentence;
+};
+/// Decodes again from DIR/session.json. identical: ids and stored bits equal; within tolerance: 1e-4 on the same device, else 5e-3.
+ReplayVerdict replay(const std::filesystem::path& directory, const RunOptions& options);
+
+}  // namespace counterpoint::model

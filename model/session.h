@@ -1,0 +1,104 @@
+#pragma once
+// Session: the document a person saves (SPEC.md 2, "counterpoint.session/1"). A plain value; undo is a list of session values.
+// Unknown keys are kept in `unknown` of the object they stood in, and warned about. Thread: any (value).
+// Errors: Error naming file, key, what was expected and found.
+
+#include "compute/composition/recipe.h"
+#include "compute/files/json.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace counterpoint::model {
+
+using compute::OrderedJson;
+
+enum class Mode { Generate, Score };
+enum class AddBos { Auto, True, False };
+
+struct SourceEntry {
+    std::string name = "base";
+    std::string path;             ///< as written in the file; see Session::resolve
+    bool enabled = true;          ///< specialists
+    double weight = 1.0;          ///< specialists
+    std::string reference = "base";  ///< a source's name, "base" or "none"
+    double temperature = 1.0;
+    std::string prefix;
+    compute::Mask mask;
+    std::string sourceInFile;     ///< "source": which source of a recording
+    std::string tokenizer;        ///< TorchScript: a tokenizer directory
+    std::string sha256;
+    OrderedJson routing;          ///< null = deterministic; kept as it is until routing is built
+    OrderedJson unknown = OrderedJson::object();
+    bool operator==(const SourceEntry&) const = default;
+};
+
+struct BankEntry {
+    std::string bank;
+    bool enabled = true;
+    double weight = 1.0;
+    OrderedJson overrides = OrderedJson::object();
+    OrderedJson unknown = OrderedJson::object();
+    bool operator==(const BankEntry&) const = default;
+};
+
+struct Decoding {
+    double temperature = 0.7;
+    std::int64_t topK = 0;
+    double topP = 1.0, minP = 0.0;
+    std::uint64_t seed = 7;
+    std::uint32_t stream = 0;
+    std::int64_t maxNewTokens = 128;
+    compute::EosPolicy eosPolicy = compute::EosPolicy::Sum;
+    std::optional<std::vector<compute::TokenId>> stopIds;  ///< null: the union the models state
+    AddBos addBos = AddBos::Auto;
+    bool scorePrompt = true;
+    std::optional<compute::Plausibility> plausibility;
+    double floor = 30;
+    bool commonShift = false;
+    std::optional<double> klBudget;
+    double activeEpsilon = 0.1;
+    OrderedJson unknown = OrderedJson::object();
+    bool operator==(const Decoding&) const = default;
+};
+
+struct Session {
+    std::string prompt = "Once upon a time";
+    std::optional<std::vector<compute::TokenId>> promptIds;
+    Mode mode = Mode::Generate;
+    compute::Rule rule = compute::Rule::Product;
+    SourceEntry base;
+    std::vector<SourceEntry> specialists;
+    std::vector<BankEntry> priors;
+    Decoding decoding;
+    OrderedJson view;             ///< the window's own: perspective, plot settings; null when absent
+    OrderedJson unknown = OrderedJson::object();
+    std::filesystem::path file;   ///< where it was read from or saved to; relative paths are relative to its folder. Not in JSON
+    bool operator==(const Session&) const = default;
+
+    std::filesystem::path resolve(const std::string& path) const;
+    /// [0] the base, then specialists in rack order.
+    std::vector<std::string> sourceNames() const;
+    std::size_t sourceCount() const { return 1 + specialists.size(); }
+    const SourceEntry& source(std::size_t i) const { return i == 0 ? base : specialists[i - 1]; }
+    SourceEntry& source(std::size_t i) { return i == 0 ? base : specialists[i - 1]; }
+    /// Whether source i must be fed: base, enabled with w ≠ 0, or a reference of one that is.
+    bool uses(std::size_t i) const;
+};
+
+/// Warnings (unknown keys) are appended to `warnings`. Checks every bound of dial.h, duplicate and reserved names ("composed"), references.
+Session readSession(const std::filesystem::path& file, std::vector<std::string>& warnings);
+Session sessionFromJson(const OrderedJson& json, const std::filesystem::path& file, std::vector<std::string>& warnings);
+OrderedJson toJson(const Session& session);
+/// Atomic. Paths are rewritten relative to the new file's folder where they were relative.
+void writeSession(const Session& session, const std::filesystem::path& file);
+/// A session around one model directory (opening a model instead of a session).
+Session sessionForModel(const std::filesystem::path& directory);
+
+/// The recipe R1-R3 use; stopIds from the session or `statedStopIds`. revision is the caller's.
+compute::Recipe toRecipe(const Session& session, const std::vector<compute::TokenId>& statedStopIds, std::uint64_t revision);
+
+}  // namespace counterpoint::model

@@ -1,0 +1,52 @@
+#pragma once
+// Trace: the record of one decoded or scored sequence, one Step per row of logits. Lives on the window thread (or in a command);
+// steps are immutable and shared. Branches form a tree by parent id. Thread: the owner's; steps: any.
+
+#include "compute/text/tokenizer.h"
+#include "model/logitstore.h"
+#include "model/session.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace counterpoint::model {
+
+using StepPtr = std::shared_ptr<const compute::Step>;
+
+struct Trace {
+    int id = 0;
+    int parent = -1;                        ///< trace it branched from
+    compute::Position branchedAt = 0;       ///< position of the token that was forced
+    std::string name;                       ///< "1", "1.2"
+    Session session;                        ///< rack and dials it was decoded with
+    std::vector<std::string> sources;       ///< [M] names, [0] = base
+    std::vector<compute::TokenId> tokens;   ///< whole sequence, BOS included; index = position
+    std::vector<std::string> tokenBytes;    ///< as they stand in the text ("" for control tokens)
+    compute::Position promptLength = 0;     ///< tokens[0, promptLength) were given
+    std::vector<StepPtr> steps;             ///< ascending position; shown ones: after what-if these are the recomposed steps
+    std::shared_ptr<LogitStore> store;
+    std::shared_ptr<const compute::Tokenizer> tokenizer;
+    std::optional<compute::Position> flip;  ///< first position where the present dials would draw another token (R3)
+    std::string stop;                       ///< "eos|limit|context|user|error", "" while running
+    std::optional<compute::TokenId> stopId;
+    double tokensPerSecond = 0;
+
+    /// The step about `position`, or nullptr.
+    const compute::Step* at(compute::Position position) const;
+    /// Streamed text of all tokens (valid UTF-8).
+    std::string text() const;
+};
+
+/// What every plot of the window shows: one shared cursor. Saved in the session's view.
+struct View {
+    compute::Position cursor = -1;
+    int source = 0;
+    compute::TokenId token = compute::kNoToken;  ///< selected token of the distribution (ledger)
+    int topCount = 12;
+    bool logScale = false;
+    std::string stripMeasure = "drift";
+};
+
+}  // namespace counterpoint::model
