@@ -1,5 +1,5 @@
-// The Llama layout (arXiv 2302.13971, in Hugging Face's naming): RMS norms before attention and MLP, rotary positions (halves
-// rotated), grouped key/value heads, silu-gated MLP; the head may be the embedding.
+// The Llama layout (arXiv 2302.13971, in Hugging Face's naming): RMS norms before attention and MLP, rotary positions
+// (halves rotated), grouped key/value heads, silu-gated MLP; the head may be the embedding.
 
 #include "compute/network/architectures.h"
 #include "compute/network/configreader.h"
@@ -11,11 +11,13 @@ namespace {
 void refuseRopeScaling(const ConfigReader& config, const char* key) {
     const compute::Json* scaling = config.find(key);
     if (scaling == nullptr) return;
-    if (!scaling->is_object()) config.refuse("'" + std::string(key) + "' is not an object", "an object or null", scaling->type_name());
+    if (!scaling->is_object())
+        config.refuse("'" + std::string(key) + "' is not an object", "an object or null", scaling->type_name());
     const ConfigReader inner(*scaling, config.where());
     const std::string kind = inner.text("rope_type", inner.text("type", "unnamed"));
     if (kind != "default")
-        config.refuse("this scaling of rotary positions is not supported", "none or 'default'", "'" + kind + "' in '" + key + "'");
+        config.refuse("this scaling of rotary positions is not supported", "none or 'default'",
+                      "'" + kind + "' in '" + key + "'");
 }
 
 double ropeTheta(const ConfigReader& config) {
@@ -50,7 +52,8 @@ Shape llamaShape(const compute::Json& json, const std::string& where) {
 
     const auto show = [](std::int64_t n) { return std::to_string(n); };
     if (s.headDim < 2 || s.headDim % 2 != 0)
-        config.refuse("the head size is not usable", "'head_dim' (or hidden_size / num_attention_heads) a whole even number",
+        config.refuse("the head size is not usable",
+                      "'head_dim' (or hidden_size / num_attention_heads) a whole even number",
                       config.find("head_dim") != nullptr ? show(s.headDim) : show(s.hidden) + " / " + show(s.heads));
     if (s.heads % s.keyValueHeads != 0)
         config.refuse("the heads do not divide into groups", "num_attention_heads a multiple of num_key_value_heads",

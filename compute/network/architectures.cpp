@@ -1,8 +1,8 @@
 #include "compute/network/architectures.h"
 
-#include "compute/network/configreader.h"
-
 #include <array>
+
+#include "compute/network/configreader.h"
 
 namespace counterpoint::network {
 namespace {
@@ -20,7 +20,8 @@ std::string statedName(const ConfigReader& config) {
     const compute::Json* list = config.find("architectures");
     if (list == nullptr) return {};
     if (!list->is_array() || list->empty() || !list->front().is_string())
-        config.refuse("'architectures' is not a list of names", "for example [\"LlamaForCausalLM\"]", list->type_name());
+        config.refuse("'architectures' is not a list of names", "for example [\"LlamaForCausalLM\"]",
+                      list->type_name());
     return list->front().get<std::string>();
 }
 
@@ -39,7 +40,8 @@ const Architecture& find(const ConfigReader& config) {
 void refuseQuantised(const ConfigReader& config) {
     const compute::Json* quantised = config.find("quantization_config");
     if (quantised == nullptr) return;
-    const std::string method = quantised->is_object() ? quantised->value("quant_method", std::string("unnamed")) : "unnamed";
+    const std::string method =
+        quantised->is_object() ? quantised->value("quant_method", std::string("unnamed")) : "unnamed";
     config.refuse("quantised weights are not supported", "float32, bfloat16 or float16 weights",
                   "quantization_config with method " + method, "open the unquantised model");
 }

@@ -1,15 +1,15 @@
 #pragma once
 // The table of architectures: one row names an architecture, reads its config.json into a Shape and names its tensors.
-// A new architecture is one arch_*.cpp and one row. Errors: Error naming config.json and the key, or what is not supported.
-// Pure; thread: any.
-
-#include "compute/files/json.h"
-#include "compute/network/weights.h"
+// A new architecture is one arch_*.cpp and one row. Errors: Error naming config.json and the key, or what is not
+// supported. Pure; thread: any.
 
 #include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "compute/files/json.h"
+#include "compute/network/weights.h"
 
 namespace counterpoint::network {
 

@@ -1,9 +1,5 @@
 #include "compute/network/atenengine.h"
 
-#include "compute/network/guard.h"
-#include "compute/network/modelsource.h"
-#include "compute/network/versions.h"
-
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
@@ -11,6 +7,10 @@
 #include <algorithm>
 #include <limits>
 #include <mutex>
+
+#include "compute/network/guard.h"
+#include "compute/network/modelsource.h"
+#include "compute/network/versions.h"
 
 namespace counterpoint::network {
 namespace {
@@ -38,9 +38,12 @@ struct AtenWeights {
 
 at::ScalarType scalarType(WeightType type) {
     switch (type) {
-        case WeightType::Float32: return at::kFloat;
-        case WeightType::BFloat16: return at::kBFloat16;
-        case WeightType::Float16: return at::kHalf;
+        case WeightType::Float32:
+            return at::kFloat;
+        case WeightType::BFloat16:
+            return at::kBFloat16;
+        case WeightType::Float16:
+            return at::kHalf;
     }
     return at::kFloat;
 }
@@ -50,11 +53,13 @@ class Uploader {
   public:
     explicit Uploader(AtenWeights& to) : m_to(to) {}
     at::Tensor matrix(const Matrix& m) const {
-        const at::Tensor view = at::from_blob(const_cast<void*>(m.data), {m.rows, m.columns}, at::TensorOptions(scalarType(m.type)));
+        const at::Tensor view =
+            at::from_blob(const_cast<void*>(m.data), {m.rows, m.columns}, at::TensorOptions(scalarType(m.type)));
         return view.to(m_to.device, m_to.type);
     }
     at::Tensor vector(const std::vector<float>& v) const {  // float32, always its own memory
-        const at::Tensor view = at::from_blob(const_cast<float*>(v.data()), {static_cast<std::int64_t>(v.size())}, at::kFloat);
+        const at::Tensor view =
+            at::from_blob(const_cast<float*>(v.data()), {static_cast<std::int64_t>(v.size())}, at::kFloat);
         return view.to(m_to.device, at::kFloat, false, true);
     }
     AtenLinear linear(const Linear& l) const {
@@ -80,8 +85,9 @@ std::shared_ptr<const AtenWeights> upload(std::shared_ptr<const Weights> weights
     const at::Tensor exponents = at::arange(half, at::kDouble) * (-2.0 / static_cast<double>(w.shape.headDim));
     result->frequencies = at::pow(w.shape.ropeTheta, exponents);  // float64, on the processor
     for (const Layer& l : w.layers)
-        result->layers.push_back({up.vector(l.attentionNorm), up.vector(l.mlpNorm), up.linear(l.query), up.linear(l.key),
-                                  up.linear(l.value), up.linear(l.output), up.linear(l.gate), up.linear(l.up), up.linear(l.down)});
+        result->layers.push_back({up.vector(l.attentionNorm), up.vector(l.mlpNorm), up.linear(l.query),
+                                  up.linear(l.key), up.linear(l.value), up.linear(l.output), up.linear(l.gate),
+                                  up.linear(l.up), up.linear(l.down)});
     result->source = std::move(weights);
     return result;
 }
@@ -108,7 +114,8 @@ class AtenEngine final : public Engine {
                 if (from >= T) continue;
                 const at::Tensor last = normed(x.narrow(0, from, T - from), m_weights->norm);
                 const at::Tensor out = at::linear(last, m_weights->head).to(at::kCPU, at::kFloat).contiguous();
-                std::copy_n(out.data_ptr<float>(), out.numel(), logits.data() + (done + from - (n - rows)) * shape().vocabulary);
+                std::copy_n(out.data_ptr<float>(), out.numel(),
+                            logits.data() + (done + from - (n - rows)) * shape().vocabulary);
             }
             return stop.stop_requested() ? Outcome::Cancelled : Outcome::Done;
         });
@@ -128,21 +135,26 @@ class AtenEngine final : public Engine {
     }
 
     at::Tensor embed(std::span<const TokenId> ids) const {
-        const at::Tensor index = at::tensor(at::ArrayRef<std::int32_t>(ids.data(), ids.size()), at::kLong).to(m_weights->device);
+        const at::Tensor index =
+            at::tensor(at::ArrayRef<std::int32_t>(ids.data(), ids.size()), at::kLong).to(m_weights->device);
         return at::embedding(m_weights->embedding, index);
     }
 
     /// Angles of positions first..first+T-1, and who may see whom: [T][first+T], −∞ for the future.
     void prepare(std::int64_t first, std::int64_t T) {
-        const at::Tensor angles = at::arange(first, first + T, at::kDouble).unsqueeze(1) * m_weights->frequencies.unsqueeze(0);
+        const at::Tensor angles =
+            at::arange(first, first + T, at::kDouble).unsqueeze(1) * m_weights->frequencies.unsqueeze(0);
         m_cosine = angles.cos().to(m_weights->device, at::kFloat);
         m_sine = angles.sin().to(m_weights->device, at::kFloat);
-        m_mask = at::full({T, first + T}, -std::numeric_limits<double>::infinity(), at::kFloat).triu(first + 1).to(m_weights->device);
+        m_mask = at::full({T, first + T}, -std::numeric_limits<double>::infinity(), at::kFloat)
+                     .triu(first + 1)
+                     .to(m_weights->device);
     }
 
     at::Tensor normed(const at::Tensor& x, const at::Tensor& weight) const {
         const at::Tensor wide = x.to(at::kFloat);
-        const at::Tensor scale = at::rsqrt(at::mean(wide * wide, {-1}, true) + static_cast<double>(shape().normEpsilon));
+        const at::Tensor scale =
+            at::rsqrt(at::mean(wide * wide, {-1}, true) + static_cast<double>(shape().normEpsilon));
         return (wide * scale * weight).to(m_weights->type);
     }
 
@@ -164,8 +176,9 @@ class AtenEngine final : public Engine {
         cache.select(0, 1).narrow(1, first, T).copy_(of(l.value).view({T, G, D}).transpose(0, 1));
         const at::Tensor q = rotated(of(l.query), s.heads).reshape({G, perGroup * T, D});
         const at::Tensor k = cache.select(0, 0).narrow(1, 0, P), v = cache.select(0, 1).narrow(1, 0, P);
-        const at::Tensor scores = at::bmm(q, k.transpose(1, 2)).to(at::kFloat).view({G, perGroup, T, P}) /
-                                      std::sqrt(static_cast<double>(D)) + m_mask;
+        const at::Tensor scores =
+            at::bmm(q, k.transpose(1, 2)).to(at::kFloat).view({G, perGroup, T, P}) / std::sqrt(static_cast<double>(D)) +
+            m_mask;
         const at::Tensor weights = at::softmax(scores, -1).to(m_weights->type).view({G, perGroup * T, P});
         const at::Tensor mixed = at::bmm(weights, v).view({s.heads, T, D}).transpose(0, 1).reshape({T, s.heads * D});
         return at::linear(mixed, l.output.weight, l.output.bias);
@@ -186,7 +199,8 @@ class AtenEngine final : public Engine {
 
 }  // namespace
 
-std::unique_ptr<compute::Source> openOnAten(const std::filesystem::path& directory, std::shared_ptr<const compute::Tokenizer> tokenizer,
+std::unique_ptr<compute::Source> openOnAten(const std::filesystem::path& directory,
+                                            std::shared_ptr<const compute::Tokenizer> tokenizer,
                                             const compute::OpenOptions& options, const std::stop_token& stop) {
     return guarded(directory.string(), [&]() -> std::unique_ptr<compute::Source> {
         const bool onProcessor = options.device == "cpu-aten";
@@ -196,8 +210,12 @@ std::unique_ptr<compute::Source> openOnAten(const std::filesystem::path& directo
         std::call_once(threadsSet, [&] { at::set_num_threads(threadCount(options.threads)); });
         std::shared_ptr<OpenedModel> model = openWeights(directory, std::move(tokenizer), options, stop);
         if (model == nullptr) return nullptr;
-        model->info.device = onProcessor ? options.device : at::Device(device.type(), std::max<at::DeviceIndex>(0, device.index())).str();
-        model->newEngine = [weights = upload(std::move(model->weights), device)] { return std::make_unique<AtenEngine>(weights); };
+        model->info.device = onProcessor
+                                 ? options.device
+                                 : at::Device(device.type(), std::max<at::DeviceIndex>(0, device.index())).str();
+        model->newEngine = [weights = upload(std::move(model->weights), device)] {
+            return std::make_unique<AtenEngine>(weights);
+        };
         return makeSource(model);
     });
 }

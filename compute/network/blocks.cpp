@@ -1,9 +1,9 @@
 #include "compute/network/blocks.h"
 
-#include "compute/network/pool.h"
-
 #include <algorithm>
 #include <cmath>
+
+#include "compute/network/pool.h"
 
 namespace counterpoint::network {
 namespace {
@@ -32,7 +32,8 @@ void linear(const Matrix& weight, const float* bias, const float* x, std::int64_
 
 Rotation::Rotation(const Shape& shape) {
     for (std::int64_t i = 0; i < shape.headDim / 2; ++i)
-        frequencies.push_back(std::pow(shape.ropeTheta, -2.0 * static_cast<double>(i) / static_cast<double>(shape.headDim)));
+        frequencies.push_back(
+            std::pow(shape.ropeTheta, -2.0 * static_cast<double>(i) / static_cast<double>(shape.headDim)));
 }
 
 void Rotation::prepare(std::int64_t first, std::int64_t T) {
@@ -63,8 +64,8 @@ void Rotation::apply(float* x, std::int64_t T, std::int64_t heads) const {
         }
 }
 
-void attention(const Shape& shape, const KvCache& cache, std::int64_t layer, const float* q, std::int64_t first, std::int64_t T,
-               AttentionScratch& scratch, float* out, int threads) {
+void attention(const Shape& shape, const KvCache& cache, std::int64_t layer, const float* q, std::int64_t first,
+               std::int64_t T, AttentionScratch& scratch, float* out, int threads) {
     const std::int64_t H = shape.heads, D = shape.headDim, perGroup = H / shape.keyValueHeads;
     const std::int64_t scores = roundUp(first + T, kPage), sums = D * 16;
     scratch.scores.resize(std::max(scratch.scores.size(), static_cast<std::size_t>(threads * scores)));

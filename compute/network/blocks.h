@@ -1,13 +1,13 @@
 #pragma once
-// The blocks of a decoder, over the kernels and the pool. Work is split over rows of the output or over (position, head), never
-// inside a sum, so that the bits do not depend on the number of threads.
-// Shapes: T positions of one chunk; activations float32, row-major. Thread: one owner per scratch.
-
-#include "compute/network/kvcache.h"
-#include "compute/network/weights.h"
+// The blocks of a decoder, over the kernels and the pool. Work is split over rows of the output or over (position,
+// head), never inside a sum, so that the bits do not depend on the number of threads. Shapes: T positions of one chunk;
+// activations float32, row-major. Thread: one owner per scratch.
 
 #include <cstdint>
 #include <vector>
+
+#include "compute/network/kvcache.h"
+#include "compute/network/weights.h"
 
 namespace counterpoint::network {
 
@@ -32,7 +32,7 @@ struct AttentionScratch {
 };
 
 /// out [T][H·D]: position first+t sees cache positions 0..first+t. Query head h reads key/value head h / (H/G).
-void attention(const Shape& shape, const KvCache& cache, std::int64_t layer, const float* q, std::int64_t first, std::int64_t T,
-               AttentionScratch& scratch, float* out, int threads);
+void attention(const Shape& shape, const KvCache& cache, std::int64_t layer, const float* q, std::int64_t first,
+               std::int64_t T, AttentionScratch& scratch, float* out, int threads);
 
 }  // namespace counterpoint::network

@@ -1,11 +1,11 @@
 #include "compute/network/checkpoint.h"
 
-#include "compute/files/safetensors.h"
-#include "compute/network/convert.h"
-
 #include <cstdlib>
 #include <new>
 #include <set>
+
+#include "compute/files/safetensors.h"
+#include "compute/network/convert.h"
 
 namespace counterpoint::network {
 namespace {
@@ -16,10 +16,14 @@ using compute::TensorView;
 
 std::optional<WeightType> usable(DType dtype) {
     switch (dtype) {
-        case DType::F32: return WeightType::Float32;
-        case DType::BF16: return WeightType::BFloat16;
-        case DType::F16: return WeightType::Float16;
-        default: return {};
+        case DType::F32:
+            return WeightType::Float32;
+        case DType::BF16:
+            return WeightType::BFloat16;
+        case DType::F16:
+            return WeightType::Float16;
+        default:
+            return {};
     }
 }
 
@@ -61,7 +65,8 @@ class Loader {
         return tensor != nullptr && tensor->bytes.empty() ? nullptr : tensor;
     }
 
-    const TensorView& require(const std::string& name, const std::vector<std::int64_t>& shape, const std::string& advice = {}) {
+    const TensorView& require(const std::string& name, const std::vector<std::int64_t>& shape,
+                              const std::string& advice = {}) {
         const TensorView* tensor = find(name);
         if (tensor == nullptr)
             throw Error({.where = m_directory.string(),
@@ -165,16 +170,19 @@ class Loader {
 };
 
 bool sameBytes(const TensorView& a, const TensorView& b) {
-    return a.dtype == b.dtype && a.bytes.size() == b.bytes.size() && std::equal(a.bytes.begin(), a.bytes.end(), b.bytes.begin());
+    return a.dtype == b.dtype && a.bytes.size() == b.bytes.size() &&
+           std::equal(a.bytes.begin(), a.bytes.end(), b.bytes.begin());
 }
 
-/// HAZARDS A9: tied by the flag: whichever is there; both and different: the embedding, said. Not tied: both are needed.
+/// HAZARDS A9: tied by the flag: whichever is there; both and different: the embedding, said. Not tied: both are
+/// needed.
 void loadEnds(Loader& from, const TensorNames& names, Checkpoint& result) {
     Weights& w = result.weights;
     const std::int64_t V = w.shape.vocabulary, C = w.shape.hidden;
     const std::string embedding(names.embedding), head(names.head);
     if (!w.shape.tiedHead) {
-        const std::string advice = "if the model shares its embedding with its head, config.json must say \"tie_word_embeddings\": true";
+        const std::string advice =
+            "if the model shares its embedding with its head, config.json must say \"tie_word_embeddings\": true";
         w.embedding = from.matrix(embedding, V, C, advice);
         w.head = from.matrix(head, V, C, advice);
         return;
@@ -210,7 +218,8 @@ Layer loadLayer(Loader& from, const TensorNames& names, const Shape& s, std::int
 
 }  // namespace
 
-std::optional<Checkpoint> loadCheckpoint(const std::filesystem::path& directory, const Config& config, const std::string& dtype,
+std::optional<Checkpoint> loadCheckpoint(const std::filesystem::path& directory, const Config& config,
+                                         const std::string& dtype,
                                          const std::function<void(double, std::string_view)>& progress,
                                          const std::stop_token& stop) {
     Loader from(directory, dtype);

@@ -1,8 +1,8 @@
 #include "compute/network/configreader.h"
 
-#include "compute/error.h"
-
 #include <cmath>
+
+#include "compute/error.h"
 
 namespace counterpoint::network {
 namespace {

@@ -2,11 +2,11 @@
 // Typed access to the keys of a config.json; null counts as absent. Errors: Error naming file, key, expected and found.
 // Pure; thread: any.
 
-#include "compute/files/json.h"
-
 #include <cstdint>
 #include <optional>
 #include <string>
+
+#include "compute/files/json.h"
 
 namespace counterpoint::network {
 

@@ -19,7 +19,8 @@ std::uint16_t toFloat16(float x) noexcept {
     const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000u);
     const std::uint32_t magnitude = bits & 0x7fffffffu;
     if (magnitude > 0x7f800000u) return static_cast<std::uint16_t>(sign | 0x7e00u);
-    if (magnitude >= 0x477ff000u) return static_cast<std::uint16_t>(sign | 0x7c00u);  // 65520 and more round to infinity
+    if (magnitude >= 0x477ff000u)
+        return static_cast<std::uint16_t>(sign | 0x7c00u);  // 65520 and more round to infinity
     if (magnitude < 0x38800000u)  // below 2^-14: whole multiples of 2^-24; the current rounding is to nearest even
         return static_cast<std::uint16_t>(sign | static_cast<std::uint16_t>(std::nearbyint(std::abs(x) * 0x1p24f)));
     const std::uint32_t rebased = magnitude - (112u << 23);
@@ -28,9 +29,12 @@ std::uint16_t toFloat16(float x) noexcept {
 
 std::string_view typeName(WeightType type) {
     switch (type) {
-        case WeightType::Float32: return "float32";
-        case WeightType::BFloat16: return "bfloat16";
-        case WeightType::Float16: return "float16";
+        case WeightType::Float32:
+            return "float32";
+        case WeightType::BFloat16:
+            return "bfloat16";
+        case WeightType::Float16:
+            return "float16";
     }
     return {};
 }

@@ -1,11 +1,11 @@
 #pragma once
-// Conversions between the stored dtypes: widening is exact, narrowing rounds to nearest, ties to even; what is too large for
-// float16 becomes an infinity (the caller says so by the tensor's name). Pure; thread: any.
-
-#include "compute/network/kernels/kernels.h"
+// Conversions between the stored dtypes: widening is exact, narrowing rounds to nearest, ties to even; what is too
+// large for float16 becomes an infinity (the caller says so by the tensor's name). Pure; thread: any.
 
 #include <cstdint>
 #include <string_view>
+
+#include "compute/network/kernels/kernels.h"
 
 namespace counterpoint::network {
 

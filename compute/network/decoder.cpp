@@ -62,17 +62,20 @@ compute::Outcome Decoder::forward(std::int64_t first, std::span<const compute::T
     for (std::int64_t done = 0; done < n; done += kChunk) {
         const std::int64_t T = std::min(kChunk, n - done);
         for (std::int64_t t = 0; t < T; ++t)
-            kernels().widen(static_cast<const std::byte*>(w.embedding.data) + ids[static_cast<std::size_t>(done + t)] * rowBytes,
-                            w.embedding.type, s.hidden, m_x.data() + t * s.hidden);
+            kernels().widen(
+                static_cast<const std::byte*>(w.embedding.data) + ids[static_cast<std::size_t>(done + t)] * rowBytes,
+                w.embedding.type, s.hidden, m_x.data() + t * s.hidden);
         m_rotation.prepare(first + done, T);
         for (std::int64_t index = 0; index < s.layers; ++index) {
             if (stop.stop_requested()) return compute::Outcome::Cancelled;
             layer(index, first + done, T);
         }
-        const std::int64_t from = std::max<std::int64_t>(0, n - rows - done);  // the first row of this chunk that is asked for
+        const std::int64_t from =
+            std::max<std::int64_t>(0, n - rows - done);  // the first row of this chunk that is asked for
         if (from >= T) continue;
         normRows(m_x.data() + from * s.hidden, w.norm, s.normEpsilon, T - from, m_normed.data());
-        linear(w.head, nullptr, m_normed.data(), T - from, logits.data() + (done + from - (n - rows)) * s.vocabulary, m_threads);
+        linear(w.head, nullptr, m_normed.data(), T - from, logits.data() + (done + from - (n - rows)) * s.vocabulary,
+               m_threads);
     }
     return stop.stop_requested() ? compute::Outcome::Cancelled : compute::Outcome::Done;
 }

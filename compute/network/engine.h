@@ -1,13 +1,13 @@
 #pragma once
-// Engine: one decoding state of a model, on some device. The caller (ModelSource) has checked ids, rows, space and positions.
-// Cancelled or a throw: the logits are not to be used; what was read before stays usable. Thread: one owner.
-
-#include "compute/error.h"
-#include "compute/step.h"
+// Engine: one decoding state of a model, on some device. The caller (ModelSource) has checked ids, rows, space and
+// positions. Cancelled or a throw: the logits are not to be used; what was read before stays usable. Thread: one owner.
 
 #include <cstdint>
 #include <span>
 #include <stop_token>
+
+#include "compute/error.h"
+#include "compute/step.h"
 
 namespace counterpoint::network {
 

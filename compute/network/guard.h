@@ -1,12 +1,12 @@
 #pragma once
 // Where torch may throw: c10::Error becomes the house's Error inside the module, its trace folded away (HAZARDS A6).
 
-#include "compute/error.h"
-
 #include <c10/util/Exception.h>
 
 #include <new>
 #include <string>
+
+#include "compute/error.h"
 
 namespace counterpoint::network {
 
@@ -27,7 +27,8 @@ auto guarded(const std::string& where, Work&& work) {
     } catch (const c10::Error& e) {
         const std::string text = e.what_without_backtrace();
         if (text.find("out of memory") != std::string::npos)
-            throw fail("there is not enough memory on the device", "close another model or use a smaller one", e.what());
+            throw fail("there is not enough memory on the device", "close another model or use a smaller one",
+                       e.what());
         throw fail("libtorch says: " + text.substr(0, text.find('\n')), {}, e.what());
     } catch (const std::bad_alloc&) {
         throw fail("there is not enough memory", "close another model or use a smaller one", {});

@@ -2,8 +2,7 @@
 
 namespace counterpoint::network {
 
-KvCache::KvCache(const Shape& shape)
-    : m_layers(shape.layers), m_heads(shape.keyValueHeads), m_headDim(shape.headDim) {}
+KvCache::KvCache(const Shape& shape) : m_layers(shape.layers), m_heads(shape.keyValueHeads), m_headDim(shape.headDim) {}
 
 void KvCache::reserve(std::int64_t count) {
     while (static_cast<std::int64_t>(m_pages.size()) * kPage < count) {

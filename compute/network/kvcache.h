@@ -1,14 +1,14 @@
 #pragma once
-// The keys and values of the positions read so far, in pages of kPage positions that are allocated as they are reached and kept
-// by a rewind. Within a page, for each layer and key/value head: keys [D][kPage], then values [D][kPage], so that 16 neighbouring
-// positions are one vector. Float32. Thread: one owner.
-
-#include "compute/network/kernels/kernels.h"
-#include "compute/network/weights.h"
+// The keys and values of the positions read so far, in pages of kPage positions that are allocated as they are reached
+// and kept by a rewind. Within a page, for each layer and key/value head: keys [D][kPage], then values [D][kPage], so
+// that 16 neighbouring positions are one vector. Float32. Thread: one owner.
 
 #include <cstdint>
 #include <memory>
 #include <vector>
+
+#include "compute/network/kernels/kernels.h"
+#include "compute/network/weights.h"
 
 namespace counterpoint::network {
 

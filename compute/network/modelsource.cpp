@@ -1,12 +1,11 @@
 #include "compute/network/modelsource.h"
 
-#include "compute/network/convert.h"
-#include "compute/network/decoder.h"
-#include "compute/sources/stopset.h"
-
 #include <algorithm>
 #include <new>
 #include <thread>
+
+#include "compute/network/convert.h"
+#include "compute/network/decoder.h"
 
 namespace counterpoint::network {
 namespace {
@@ -40,7 +39,8 @@ auto named(const std::string& where, Work&& work) {
 
 class ModelSource final : public compute::Source {
   public:
-    explicit ModelSource(std::shared_ptr<const OpenedModel> model) : m_model(std::move(model)), m_engine(m_model->newEngine()) {}
+    explicit ModelSource(std::shared_ptr<const OpenedModel> model)
+        : m_model(std::move(model)), m_engine(m_model->newEngine()) {}
 
     const compute::SourceInfo& info() const override { return m_model->info; }
     std::shared_ptr<const compute::Tokenizer> tokenizer() const override { return m_model->tokenizer; }
@@ -51,11 +51,13 @@ class ModelSource final : public compute::Source {
 
     void rewind(Position length) override {
         if (length < 0 || length > this->length())
-            refuse("it cannot go back to position " + std::to_string(length), "0 to " + std::to_string(this->length()), {});
+            refuse("it cannot go back to position " + std::to_string(length), "0 to " + std::to_string(this->length()),
+                   {});
         m_ids.resize(static_cast<std::size_t>(length));
     }
 
-    Outcome forward(std::span<const TokenId> ids, std::int64_t rows, std::span<float> logits, std::stop_token stop) override {
+    Outcome forward(std::span<const TokenId> ids, std::int64_t rows, std::span<float> logits,
+                    std::stop_token stop) override {
         check(ids, rows, logits);
         if (ids.empty()) return Outcome::Done;
         const std::size_t before = m_ids.size();
@@ -64,8 +66,8 @@ class ModelSource final : public compute::Source {
             return named(info().path, [&] {
                 m_ids.insert(m_ids.end(), ids.begin(), ids.end());
                 const std::size_t first = m_model->cache ? before : 0;
-                const Outcome outcome = m_engine->forward(static_cast<Position>(first), std::span(m_ids).subspan(first), rows,
-                                                          logits, stop);
+                const Outcome outcome = m_engine->forward(static_cast<Position>(first), std::span(m_ids).subspan(first),
+                                                          rows, logits, stop);
                 if (outcome == Outcome::Cancelled) forget();
                 return outcome;
             });
@@ -94,10 +96,11 @@ class ModelSource final : public compute::Source {
                    std::to_string(logits.size()));
         for (const TokenId id : ids)
             if (id < 0 || id >= info().logitWidth)
-                refuse("there is no token of that id", "0 to " + std::to_string(info().logitWidth - 1), std::to_string(id));
+                refuse("there is no token of that id", "0 to " + std::to_string(info().logitWidth - 1),
+                       std::to_string(id));
         if (length() + n > info().maxPositions)
-            refuse("the text is longer than the model can read", "at most " + std::to_string(info().maxPositions) + " tokens",
-                   std::to_string(length() + n));
+            refuse("the text is longer than the model can read",
+                   "at most " + std::to_string(info().maxPositions) + " tokens", std::to_string(length() + n));
     }
 
     std::shared_ptr<const OpenedModel> m_model;
@@ -105,7 +108,8 @@ class ModelSource final : public compute::Source {
     std::vector<TokenId> m_ids;  ///< what has been read; the engine's cache holds at least these
 };
 
-void tellAboutRows(const std::filesystem::path& directory, const compute::Tokenizer& tokenizer, compute::SourceInfo& info) {
+void tellAboutRows(const std::filesystem::path& directory, const compute::Tokenizer& tokenizer,
+                   compute::SourceInfo& info) {
     const std::int64_t padding = info.logitWidth - tokenizer.size();
     if (padding > 0)
         info.notices.push_back(std::to_string(padding) + " rows of logits beyond the tokenizer's " +
@@ -130,7 +134,8 @@ std::unique_ptr<compute::Source> makeSource(std::shared_ptr<const OpenedModel> m
     return std::make_unique<ModelSource>(std::move(model));
 }
 
-std::unique_ptr<OpenedModel> openWeights(const std::filesystem::path& directory, std::shared_ptr<const compute::Tokenizer> tokenizer,
+std::unique_ptr<OpenedModel> openWeights(const std::filesystem::path& directory,
+                                         std::shared_ptr<const compute::Tokenizer> tokenizer,
                                          const compute::OpenOptions& options, const std::stop_token& stop) {
     return named(directory.string(), [&]() -> std::unique_ptr<OpenedModel> {
         const Config config = readConfig(directory);
@@ -150,10 +155,7 @@ std::unique_ptr<OpenedModel> openWeights(const std::filesystem::path& directory,
         info.layers = config.shape.layers;
         info.tiedHead = config.shape.tiedHead;
         info.notices = std::move(checkpoint->notices);
-        if (tokenizer != nullptr) {
-            tellAboutRows(directory, *tokenizer, info);
-            info.stopIds = compute::statedStopIds(directory, *tokenizer);
-        }
+        if (tokenizer != nullptr) tellAboutRows(directory, *tokenizer, info);
         model->tokenizer = std::move(tokenizer);
         model->weights = std::make_shared<const Weights>(std::move(checkpoint->weights));
         model->cache = options.cache;
@@ -161,7 +163,8 @@ std::unique_ptr<OpenedModel> openWeights(const std::filesystem::path& directory,
     });
 }
 
-std::unique_ptr<compute::Source> openOnCpu(const std::filesystem::path& directory, std::shared_ptr<const compute::Tokenizer> tokenizer,
+std::unique_ptr<compute::Source> openOnCpu(const std::filesystem::path& directory,
+                                           std::shared_ptr<const compute::Tokenizer> tokenizer,
                                            const compute::OpenOptions& options, const std::stop_token& stop) {
     std::shared_ptr<OpenedModel> model = openWeights(directory, std::move(tokenizer), options, stop);
     if (model == nullptr) return nullptr;

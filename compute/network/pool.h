@@ -1,8 +1,8 @@
 #pragma once
-// A small pool of sleeping threads, one for the whole module. run() calls work(task, worker) for every task of 0..tasks-1, on the
-// caller and on up to threads-1 others; tasks are claimed one by one, so a thread that wakes late costs nothing.
-// Results may not depend on which worker took a task (worker, in 0..threads-1, only picks scratch memory).
-// A second caller meanwhile runs its tasks alone. work must not throw. Thread: any.
+// A small pool of sleeping threads, one for the whole module. run() calls work(task, worker) for every task of
+// 0..tasks-1, on the caller and on up to threads-1 others; tasks are claimed one by one, so a thread that wakes late
+// costs nothing. Results may not depend on which worker took a task (worker, in 0..threads-1, only picks scratch
+// memory). A second caller meanwhile runs its tasks alone. work must not throw. Thread: any.
 
 #include <atomic>
 #include <condition_variable>
@@ -20,7 +20,9 @@ class Pool {
 
     template <class Work>
     void run(int threads, std::int64_t tasks, const Work& work) {
-        const auto call = [](const void* w, std::int64_t task, int worker) { (*static_cast<const Work*>(w))(task, worker); };
+        const auto call = [](const void* w, std::int64_t task, int worker) {
+            (*static_cast<const Work*>(w))(task, worker);
+        };
         runJob(threads, {call, &work, tasks});
     }
 

@@ -1,15 +1,14 @@
 #include "compute/network/versions.h"
 
-#include "compute/network/kernels/kernels.h"
-#include "compute/network/modelsource.h"
-
 #include <ATen/Version.h>
+#include <dlfcn.h>
 #include <torch/cuda.h>
 #include <torch/version.h>
 
-#include <dlfcn.h>
-
 #include <charconv>
+
+#include "compute/network/kernels/kernels.h"
+#include "compute/network/modelsource.h"
 
 namespace counterpoint::network {
 namespace {
@@ -40,14 +39,16 @@ Function* symbol(const char* name) {
 }
 
 std::string blasName() {
-    if (auto* core = symbol<char*()>("openblas_get_corename"); core != nullptr) return std::string("OpenBLAS, core ") + core();
+    if (auto* core = symbol<char*()>("openblas_get_corename"); core != nullptr)
+        return std::string("OpenBLAS, core ") + core();
     const std::string info = configured("BLAS_INFO=");
     return info.empty() ? "the reference BLAS or unknown" : info;
 }
 
 std::string cudaName(int index) {
     char name[256] = {};
-    if (auto* read = symbol<int(char*, int, int)>("cuDeviceGetName"); read != nullptr && read(name, sizeof name - 1, index) == 0)
+    if (auto* read = symbol<int(char*, int, int)>("cuDeviceGetName");
+        read != nullptr && read(name, sizeof name - 1, index) == 0)
         return name;
     return "CUDA device " + std::to_string(index);
 }
@@ -84,7 +85,8 @@ void requireCudaDevice(const std::string& device) {
     if (device != "cuda") {
         const bool prefixed = device.starts_with("cuda:");
         const char *from = device.data() + 5, *to = device.data() + device.size();
-        const auto read = prefixed ? std::from_chars(from, to, index) : std::from_chars_result{to, std::errc::invalid_argument};
+        const auto read =
+            prefixed ? std::from_chars(from, to, index) : std::from_chars_result{to, std::errc::invalid_argument};
         if (read.ec != std::errc{} || read.ptr != to || index < 0 || index > 127)
             refuse("there is no device of that name", "cpu, cuda or cuda:n");
     }

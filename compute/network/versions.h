@@ -1,11 +1,11 @@
 #pragma once
 // What this libtorch is and can do, for summary.json, the About box and error sentences (HAZARDS A31). Thread: any.
 
-#include "compute/sources/source.h"
-
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "compute/sources/source.h"
 
 namespace counterpoint::network {
 

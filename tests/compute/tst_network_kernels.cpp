@@ -1,17 +1,17 @@
-// The inner loops against float64, the instruction sets against each other bit for bit, the conversions against Qt's, the pool.
-
-#include "compute/network/convert.h"
-#include "compute/network/kernels/kernels.h"
-#include "compute/network/pool.h"
-#include "tests/support/fixture.h"
+// The inner loops against float64, the instruction sets against each other bit for bit, the conversions against Qt's,
+// the pool.
 
 #include <QFloat16>
-
 #include <atomic>
 #include <bit>
 #include <cmath>
 #include <random>
 #include <vector>
+
+#include "compute/network/convert.h"
+#include "compute/network/kernels/kernels.h"
+#include "compute/network/pool.h"
+#include "tests/support/fixture.h"
 
 using namespace counterpoint::network;
 
@@ -54,8 +54,9 @@ class TestNetworkKernels : public QObject {
         QTest::addColumn<int>("columns");
         QTest::addColumn<int>("count");
         for (const WeightType type : {WeightType::Float32, WeightType::BFloat16, WeightType::Float16})
-            for (const auto& [rows, columns, count] : {std::array{172, 64, 1}, std::array{64, 172, 1}, std::array{13, 1, 1}, std::array{33, 47, 1},
-                                                      std::array{33, 47, 7}, std::array{20, 300, 64}, std::array{1, 16, 2}})
+            for (const auto& [rows, columns, count] :
+                 {std::array{172, 64, 1}, std::array{64, 172, 1}, std::array{13, 1, 1}, std::array{33, 47, 1},
+                  std::array{33, 47, 7}, std::array{20, 300, 64}, std::array{1, 16, 2}})
                 QTest::addRow("%s %dx%d, %d", std::string(typeName(type)).c_str(), rows, columns, count)
                     << static_cast<int>(type) << rows << columns << count;
     }
@@ -65,7 +66,8 @@ class TestNetworkKernels : public QObject {
         QFETCH(int, columns);
         QFETCH(int, count);
         const auto kind = static_cast<WeightType>(type);
-        const std::vector<float> w = numbers(static_cast<std::size_t>(rows * columns), 1), x = numbers(static_cast<std::size_t>(count * columns), 2),
+        const std::vector<float> w = numbers(static_cast<std::size_t>(rows * columns), 1),
+                                 x = numbers(static_cast<std::size_t>(count * columns), 2),
                                  bias = numbers(static_cast<std::size_t>(rows), 3);
         std::vector<std::uint16_t> narrow;
         std::vector<float> held = w;
@@ -80,13 +82,16 @@ class TestNetworkKernels : public QObject {
             k->matmul({weights, kind, columns, bias.data(), x.data(), count, y.data(), rows}, 0, rows);
             for (int t = 0; t < count; ++t)  // one column at a time, in two parts: the same bits
                 for (const auto& [from, to] : {std::pair{0, rows / 3}, std::pair{rows / 3, rows}})
-                    k->matmul({weights, kind, columns, bias.data(), x.data() + t * columns, 1, one.data() + t * rows, rows}, from, to);
+                    k->matmul(
+                        {weights, kind, columns, bias.data(), x.data() + t * columns, 1, one.data() + t * rows, rows},
+                        from, to);
             QCOMPARE(y, one);
             for (int t = 0; t < count; ++t)
                 for (int n = 0; n < rows; ++n) {
                     double exact = bias[static_cast<std::size_t>(n)], size = std::abs(exact);
                     for (int i = 0; i < columns; ++i) {
-                        const double term = static_cast<double>(held[static_cast<std::size_t>(n * columns + i)]) * x[static_cast<std::size_t>(t * columns + i)];
+                        const double term = static_cast<double>(held[static_cast<std::size_t>(n * columns + i)]) *
+                                            x[static_cast<std::size_t>(t * columns + i)];
                         exact += term;
                         size += std::abs(term);
                     }
@@ -101,7 +106,8 @@ class TestNetworkKernels : public QObject {
         QTest::addColumn<int>("headDim");
         QTest::addColumn<int>("count");
         for (const int headDim : {2, 6, 8, 16, 64})
-            for (const int count : {1, 15, 16, 17, 63, 64, 65, 200}) QTest::addRow("D %d, %d positions", headDim, count) << headDim << count;
+            for (const int count : {1, 15, 16, 17, 63, 64, 65, 200})
+                QTest::addRow("D %d, %d positions", headDim, count) << headDim << count;
     }
     void attentionAgainstFloat64() {
         QFETCH(int, headDim);
@@ -113,7 +119,8 @@ class TestNetworkKernels : public QObject {
             memory.push_back(numbers(static_cast<std::size_t>(2 * D * kPage), static_cast<unsigned>(10 + p), 2.0));
             if (p == pages - 1)  // what is beyond the last position may be anything
                 for (int d = 0; d < 2 * D; ++d)
-                    for (int s = count - p * kPage; s < kPage; ++s) memory.back()[static_cast<std::size_t>(d * kPage + s)] = NAN;
+                    for (int s = count - p * kPage; s < kPage; ++s)
+                        memory.back()[static_cast<std::size_t>(d * kPage + s)] = NAN;
         }
         for (const auto& m : memory) addresses.push_back(m.data());
         const std::vector<float> q = numbers(static_cast<std::size_t>(D), 5, 3.0);
@@ -123,14 +130,19 @@ class TestNetworkKernels : public QObject {
         for (int p = 0; p < count; ++p) {
             const std::vector<float>& page = memory[static_cast<std::size_t>(p / kPage)];
             double score = 0;
-            for (int d = 0; d < D; ++d) score += static_cast<double>(q[static_cast<std::size_t>(d)]) * page[static_cast<std::size_t>(d * kPage + p % kPage)];
+            for (int d = 0; d < D; ++d)
+                score += static_cast<double>(q[static_cast<std::size_t>(d)]) *
+                         page[static_cast<std::size_t>(d * kPage + p % kPage)];
             const double e = std::exp(score * scale);
             sum += e;
-            for (int d = 0; d < D; ++d) expected[static_cast<std::size_t>(d)] += e * page[static_cast<std::size_t>((D + d) * kPage + p % kPage)];
+            for (int d = 0; d < D; ++d)
+                expected[static_cast<std::size_t>(d)] +=
+                    e * page[static_cast<std::size_t>((D + d) * kPage + p % kPage)];
         }
         std::vector<std::vector<float>> results;
         for (const Kernels* k : runnable()) {
-            std::vector<float> scores(static_cast<std::size_t>(pages * kPage)), sums(static_cast<std::size_t>(D * 16)), out(static_cast<std::size_t>(D));
+            std::vector<float> scores(static_cast<std::size_t>(pages * kPage)), sums(static_cast<std::size_t>(D * 16)),
+                out(static_cast<std::size_t>(D));
             k->attend({q.data(), addresses.data(), 0, D, count, scale, scores.data(), sums.data(), out.data()});
             for (std::size_t d = 0; d < out.size(); ++d) QVERIFY2(std::abs(out[d] - expected[d] / sum) < 2e-6, k->name);
             results.push_back(out);
@@ -140,7 +152,8 @@ class TestNetworkKernels : public QObject {
 
     void normAndSilu() {
         for (const int n : {1, 8, 16, 40, 172}) {
-            const std::vector<float> x = numbers(static_cast<std::size_t>(n), 21, 4.0), w = numbers(static_cast<std::size_t>(n), 22);
+            const std::vector<float> x = numbers(static_cast<std::size_t>(n), 21, 4.0),
+                                     w = numbers(static_cast<std::size_t>(n), 22);
             double squares = 0;
             for (const float v : x) squares += static_cast<double>(v) * v;
             std::vector<std::vector<float>> norms, gates;
@@ -149,7 +162,8 @@ class TestNetworkKernels : public QObject {
                 k->rmsNorm(x.data(), w.data(), 1e-5f, n, out.data());
                 k->siluTimes(gate.data(), w.data(), n);
                 for (std::size_t i = 0; i < x.size(); ++i) {
-                    const double normed = x[i] / std::sqrt(squares / n + 1e-5) * w[i], gated = x[i] / (1 + std::exp(-static_cast<double>(x[i]))) * w[i];
+                    const double normed = x[i] / std::sqrt(squares / n + 1e-5) * w[i],
+                                 gated = x[i] / (1 + std::exp(-static_cast<double>(x[i]))) * w[i];
                     QVERIFY2(std::abs(out[i] - normed) < 5e-7 * std::abs(normed) + 1e-9, k->name);
                     QVERIFY2(std::abs(gate[i] - gated) < 5e-7 * std::abs(gated) + 1e-9, k->name);
                 }
@@ -186,7 +200,10 @@ class TestNetworkKernels : public QObject {
             k->widen(all.data(), WeightType::BFloat16, 65536, brain.data());
             for (std::size_t i = 0; i < all.size(); ++i) {
                 const float expected = static_cast<float>(std::bit_cast<qfloat16>(all[i]));
-                QVERIFY2(std::isnan(expected) ? std::isnan(half[i]) : std::bit_cast<std::uint32_t>(half[i]) == std::bit_cast<std::uint32_t>(expected), k->name);
+                QVERIFY2(std::isnan(expected)
+                             ? std::isnan(half[i])
+                             : std::bit_cast<std::uint32_t>(half[i]) == std::bit_cast<std::uint32_t>(expected),
+                         k->name);
                 QVERIFY(std::bit_cast<std::uint32_t>(brain[i]) == static_cast<std::uint32_t>(i) << 16);
                 if (std::isnan(half[i]) == false) QCOMPARE(toFloat16(half[i]), all[i]);
                 if (std::isnan(brain[i]) == false) QCOMPARE(toBFloat16(brain[i]), all[i]);
@@ -202,7 +219,9 @@ class TestNetworkKernels : public QObject {
             // Qt's own conversion goes through the processor's or a table that truncates: compare by distance instead
             const std::uint16_t h = toFloat16(x);
             float back = 0, up = 0, down = 0;
-            const auto wide = [](std::uint16_t bits, float& out) { kPlainKernels.widen(&bits, WeightType::Float16, 1, &out); };
+            const auto wide = [](std::uint16_t bits, float& out) {
+                kPlainKernels.widen(&bits, WeightType::Float16, 1, &out);
+            };
             wide(h, back);
             if (std::isinf(back)) {
                 QVERIFY(std::abs(x) >= 65520.0f);
@@ -211,12 +230,13 @@ class TestNetworkKernels : public QObject {
             wide(static_cast<std::uint16_t>(h + 1), up);
             if ((h & 0x7fff) != 0) wide(static_cast<std::uint16_t>(h - 1), down);
             const double miss = std::abs(static_cast<double>(x) - back);
-            QVERIFY(!(std::abs(static_cast<double>(x) - up) < miss) && !(std::abs(static_cast<double>(x) - down) < miss));
+            QVERIFY(!(std::abs(static_cast<double>(x) - up) < miss) &&
+                    !(std::abs(static_cast<double>(x) - down) < miss));
         }
         QCOMPARE(toFloat16(65519.99f), std::uint16_t{0x7bff});
         QCOMPARE(toFloat16(65520.0f), std::uint16_t{0x7c00});
-        QCOMPARE(toFloat16(1.0f + 0x1p-11f), std::uint16_t{0x3c00});          // a tie: to even
-        QCOMPARE(toFloat16(1.0f + 3 * 0x1p-11f), std::uint16_t{0x3c02});      // a tie: to even
+        QCOMPARE(toFloat16(1.0f + 0x1p-11f), std::uint16_t{0x3c00});      // a tie: to even
+        QCOMPARE(toFloat16(1.0f + 3 * 0x1p-11f), std::uint16_t{0x3c02});  // a tie: to even
         QCOMPARE(toBFloat16(1.0f + 0x1p-8f), std::uint16_t{0x3f80});
         QCOMPARE(toBFloat16(1.0f + 3 * 0x1p-8f), std::uint16_t{0x3f82});
     }
@@ -232,10 +252,11 @@ class TestNetworkKernels : public QObject {
         for (int round = 0; round < 2000; ++round) {
             std::vector<std::atomic<int>> done(static_cast<std::size_t>(1 + round % 7));
             std::atomic<bool> strange{false};
-            Pool::instance().run(1 + round % 3, static_cast<std::int64_t>(done.size()), [&](std::int64_t task, int worker) {
-                if (worker < 0 || worker > round % 3) strange = true;
-                ++done[static_cast<std::size_t>(task)];
-            });
+            Pool::instance().run(1 + round % 3, static_cast<std::int64_t>(done.size()),
+                                 [&](std::int64_t task, int worker) {
+                                     if (worker < 0 || worker > round % 3) strange = true;
+                                     ++done[static_cast<std::size_t>(task)];
+                                 });
             for (const auto& d : done) QCOMPARE(d.load(), 1);
             QVERIFY(!strange);
         }

@@ -1,14 +1,14 @@
-// Toy models against an independent float64 forward pass, and what must not change the bits: cache, chunks, rewinds, threads, forks.
-// HAZARDS A6, A7, A9, A11, A12, A18, A27.
+// Toy models against an independent float64 forward pass, and what must not change the bits: cache, chunks, rewinds,
+// threads, forks. HAZARDS A6, A7, A9, A11, A12, A18, A27.
+
+#include <functional>
+#include <numeric>
+#include <thread>
 
 #include "compute/network/kernels/kernels.h"
 #include "compute/network/modelsource.h"
 #include "tests/support/fixture.h"
 #include "tests/support/toymodel.h"
-
-#include <functional>
-#include <numeric>
-#include <thread>
 
 using namespace counterpoint;
 using compute::OpenOptions;
@@ -18,13 +18,15 @@ using tests::Toy;
 
 namespace {
 
-std::unique_ptr<compute::Source> open(const std::filesystem::path& directory, const OpenOptions& options = {}, std::int64_t tokens = 300) {
+std::unique_ptr<compute::Source> open(const std::filesystem::path& directory, const OpenOptions& options = {},
+                                      std::int64_t tokens = 300) {
     return network::openOnCpu(directory, std::make_shared<tests::CountingTokenizer>(tokens), options, {});
 }
 
 std::vector<TokenId> someIds(std::size_t n, TokenId vocabulary = 300) {
     std::vector<TokenId> ids(n);
-    for (std::size_t i = 0; i < n; ++i) ids[i] = static_cast<TokenId>((i * i * 31 + i * 7 + 3) % static_cast<std::size_t>(vocabulary));
+    for (std::size_t i = 0; i < n; ++i)
+        ids[i] = static_cast<TokenId>((i * i * 31 + i * 7 + 3) % static_cast<std::size_t>(vocabulary));
     return ids;
 }
 
@@ -34,7 +36,8 @@ std::vector<float> allRows(compute::Source& source, const std::vector<TokenId>& 
     std::vector<float> rows(ids.size() * V);
     for (std::size_t from = 0; from < ids.size();) {
         const std::size_t n = step == 0 ? ids.size() : std::min(step, ids.size() - from);
-        const Outcome outcome = source.forward(std::span(ids).subspan(from, n), static_cast<std::int64_t>(n), std::span(rows).subspan(from * V, n * V), {});
+        const Outcome outcome = source.forward(std::span(ids).subspan(from, n), static_cast<std::int64_t>(n),
+                                               std::span(rows).subspan(from * V, n * V), {});
         if (outcome != Outcome::Done) throw std::runtime_error("cancelled");
         from += n;
     }
@@ -62,7 +65,9 @@ long residentPages() {
 class TestNetworkModels : public QObject {
     Q_OBJECT
     QTemporaryDir m_folder;
-    std::filesystem::path folder(const std::string& name) const { return std::filesystem::path(m_folder.path().toStdString()) / name; }
+    std::filesystem::path folder(const std::string& name) const {
+        return std::filesystem::path(m_folder.path().toStdString()) / name;
+    }
     std::filesystem::path written(const std::string& name, const Toy& toy) const {
         toy.write(folder(name));
         return folder(name);
@@ -111,7 +116,8 @@ class TestNetworkModels : public QObject {
         QVERIFY2(worst < 2e-5 * largest, qPrintable(QString::number(worst / largest)));
     }
 
-    /// Prompt at once, in pieces, one by one, without a cache, on two threads, after a rewind, in a fork: the same bits.
+    /// Prompt at once, in pieces, one by one, without a cache, on two threads, after a rewind, in a fork: the same
+    /// bits.
     void sameBitsHoweverFed_data() {
         QTest::addColumn<QString>("dtype");
         for (const char* dtype : {"float32", "bfloat16", "float16"}) QTest::newRow(dtype) << QString(dtype);
@@ -193,7 +199,8 @@ class TestNetworkModels : public QObject {
         options.dtype = dtype.toStdString();
         const auto narrow = open(directory, options);
         QCOMPARE(QString::fromStdString(narrow->info().dtype), dtype);
-        const std::string notices = std::accumulate(narrow->info().notices.begin(), narrow->info().notices.end(), std::string());
+        const std::string notices =
+            std::accumulate(narrow->info().notices.begin(), narrow->info().notices.end(), std::string());
         QVERIFY2(notices.find("converted to " + options.dtype) != std::string::npos, notices.c_str());
         QVERIFY(narrow->info().weightBytes < open(directory)->info().weightBytes * 6 / 10);
         const std::vector<float> a = allRows(*open(directory), someIds(60), 0), b = allRows(*narrow, someIds(60), 0);
@@ -202,7 +209,8 @@ class TestNetworkModels : public QObject {
             largest = std::max(largest, std::abs(a[i]));
             worst = std::max(worst, std::abs(a[i] - b[i]));
         }
-        QVERIFY2(worst > 0 && worst < static_cast<float>(bound) * largest, qPrintable(QString::number(worst / largest)));
+        QVERIFY2(worst > 0 && worst < static_cast<float>(bound) * largest,
+                 qPrintable(QString::number(worst / largest)));
     }
 
     /// HAZARDS A9, four files: which is used, and what is said.
@@ -237,7 +245,9 @@ class TestNetworkModels : public QObject {
         QVERIFY2(refused.find("tensor 'lm_head.weight' is missing") != std::string::npos, refused.c_str());
         Toy untied = plain();
         untied.tensors.erase("model.embed_tokens.weight");
-        QVERIFY(sentence([&] { open(written("not-tied-2", untied)); }).find("tensor 'model.embed_tokens.weight' is missing") != std::string::npos);
+        QVERIFY(sentence([&] {
+                    open(written("not-tied-2", untied));
+                }).find("tensor 'model.embed_tokens.weight' is missing") != std::string::npos);
 
         Toy empty = both;  // an empty entry counts as absent
         empty.tensors["lm_head.weight"].clear();
@@ -250,16 +260,28 @@ class TestNetworkModels : public QObject {
     void refusedByName_data() {
         QTest::addColumn<std::function<void(Toy&)>>("change");
         QTest::addColumn<QStringList>("said");
-        const auto row = [](const char* name, std::function<void(Toy&)> change, QStringList said) { QTest::newRow(name) << change << said; };
-        const auto config = [](const char* more) { return std::function<void(Toy&)>([more](Toy& t) { t.extraConfig = more; }); };
-        row("A12: wrong-shaped tensor", [](Toy& t) {
-            t.shapes["model.layers.1.self_attn.q_proj.weight"] = {40, 64};
-        }, {"model.layers.1.self_attn.q_proj.weight", "[64, 40]", "[40, 64]", "model.safetensors"});
-        row("missing tensor", [](Toy& t) { t.tensors.erase("model.layers.0.mlp.up_proj.weight"); }, {"'model.layers.0.mlp.up_proj.weight' is missing"});
-        row("A11: rope_scaling foo", config(R"(,"rope_scaling":{"rope_type":"foo","factor":2})"), {"'foo'", "rope_scaling"});
-        row("A11: rope_scaling by its older key", config(R"(,"rope_scaling":{"type":"linear","factor":2})"), {"'linear'"});
-        row("A11: llama3", config(R"(,"rope_scaling":{"rope_type":"llama3","factor":8,"original_max_position_embeddings":64})"), {"'llama3'"});
-        row("A11: rope_parameters", config(R"(,"rope_parameters":{"rope_type":"yarn"})"), {"'yarn'", "rope_parameters"});
+        const auto row = [](const char* name, std::function<void(Toy&)> change, QStringList said) {
+            QTest::newRow(name) << change << said;
+        };
+        const auto config = [](const char* more) {
+            return std::function<void(Toy&)>([more](Toy& t) { t.extraConfig = more; });
+        };
+        row("A12: wrong-shaped tensor",
+            [](Toy& t) {
+                t.shapes["model.layers.1.self_attn.q_proj.weight"] = {40, 64};
+            },
+            {"model.layers.1.self_attn.q_proj.weight", "[64, 40]", "[40, 64]", "model.safetensors"});
+        row("missing tensor", [](Toy& t) { t.tensors.erase("model.layers.0.mlp.up_proj.weight"); },
+            {"'model.layers.0.mlp.up_proj.weight' is missing"});
+        row("A11: rope_scaling foo", config(R"(,"rope_scaling":{"rope_type":"foo","factor":2})"),
+            {"'foo'", "rope_scaling"});
+        row("A11: rope_scaling by its older key", config(R"(,"rope_scaling":{"type":"linear","factor":2})"),
+            {"'linear'"});
+        row("A11: llama3",
+            config(R"(,"rope_scaling":{"rope_type":"llama3","factor":8,"original_max_position_embeddings":64})"),
+            {"'llama3'"});
+        row("A11: rope_parameters", config(R"(,"rope_parameters":{"rope_type":"yarn"})"),
+            {"'yarn'", "rope_parameters"});
         row("quantised", config(R"(,"quantization_config":{"quant_method":"gptq","bits":4})"), {"gptq", "quantised"});
         row("head_dim odd", [](Toy& t) { t.headDim = 15; }, {"head size", "15"});
         row("groups that do not divide", [](Toy& t) { t.keyValueHeads = 3; }, {"num_key_value_heads", "4 and 3"});
@@ -270,22 +292,42 @@ class TestNetworkModels : public QObject {
         Toy toy = plain();
         change(toy);
         const std::string text = sentence([&] { open(written("refused", toy)); });
-        for (const QString& word : said) QVERIFY2(text.find(word.toStdString()) != std::string::npos, (text + " lacks " + word.toStdString()).c_str());
+        for (const QString& word : said)
+            QVERIFY2(text.find(word.toStdString()) != std::string::npos,
+                     (text + " lacks " + word.toStdString()).c_str());
     }
 
     void refusedConfigs_data() {
         QTest::addColumn<QString>("from");
         QTest::addColumn<QString>("to");
         QTest::addColumn<QString>("said");
-        QTest::newRow("architecture") << "LlamaForCausalLM" << "GemmaForCausalLM" << "LlamaForCausalLM";
-        QTest::newRow("model_type") << "\"llama\"" << "\"mixtral\"" << "mixtral";
-        QTest::newRow("activation") << "silu" << "gelu_new" << "gelu_new";
-        QTest::newRow("negative size") << "\"hidden_size\":40" << "\"hidden_size\":-40" << "-40";
-        QTest::newRow("size as text") << "\"hidden_size\":40" << "\"hidden_size\":\"40\"" << "hidden_size";
-        QTest::newRow("missing size") << "\"hidden_size\":40" << "\"other\":40" << "'hidden_size' is missing";
-        QTest::newRow("more heads than anything") << "\"num_attention_heads\":4" << "\"num_attention_heads\":4000000000000" << "num_attention_heads";
-        QTest::newRow("flag as number") << "\"mlp_bias\":false" << "\"mlp_bias\":0" << "mlp_bias";
-        QTest::newRow("not an object") << "{\"architectures\"" << "[{\"architectures\"" << "config.json";
+        QTest::newRow("architecture") << "LlamaForCausalLM"
+                                      << "GemmaForCausalLM"
+                                      << "LlamaForCausalLM";
+        QTest::newRow("model_type") << "\"llama\""
+                                    << "\"mixtral\""
+                                    << "mixtral";
+        QTest::newRow("activation") << "silu"
+                                    << "gelu_new"
+                                    << "gelu_new";
+        QTest::newRow("negative size") << "\"hidden_size\":40"
+                                       << "\"hidden_size\":-40"
+                                       << "-40";
+        QTest::newRow("size as text") << "\"hidden_size\":40"
+                                      << "\"hidden_size\":\"40\""
+                                      << "hidden_size";
+        QTest::newRow("missing size") << "\"hidden_size\":40"
+                                      << "\"other\":40"
+                                      << "'hidden_size' is missing";
+        QTest::newRow("more heads than anything") << "\"num_attention_heads\":4"
+                                                  << "\"num_attention_heads\":4000000000000"
+                                                  << "num_attention_heads";
+        QTest::newRow("flag as number") << "\"mlp_bias\":false"
+                                        << "\"mlp_bias\":0"
+                                        << "mlp_bias";
+        QTest::newRow("not an object") << "{\"architectures\""
+                                       << "[{\"architectures\""
+                                       << "config.json";
     }
     void refusedConfigs() {
         QFETCH(QString, from);
@@ -297,13 +339,15 @@ class TestNetworkModels : public QObject {
         QVERIFY(text.contains(from));
         std::ofstream(directory / "config.json") << text.replace(from, to).toStdString();
         const std::string what = sentence([&] { open(directory); });
-        QVERIFY2(what.find(said.toStdString()) != std::string::npos && what.find("config.json") != std::string::npos, what.c_str());
+        QVERIFY2(what.find(said.toStdString()) != std::string::npos && what.find("config.json") != std::string::npos,
+                 what.c_str());
     }
 
     void defaultRopeScalingIsRead() {
         Toy toy = plain();
         const std::vector<float> expected = allRows(*open(written("rope", toy)), someIds(9), 0);
-        for (const char* more : {R"(,"rope_scaling":null)", R"(,"rope_scaling":{"rope_type":"default"})", R"(,"rope_parameters":{"rope_type":"default","rope_theta":10000.0})"}) {
+        for (const char* more : {R"(,"rope_scaling":null)", R"(,"rope_scaling":{"rope_type":"default"})",
+                                 R"(,"rope_parameters":{"rope_type":"default","rope_theta":10000.0})"}) {
             toy.extraConfig = more;
             QCOMPARE(allRows(*open(written("rope", toy)), someIds(9), 0), expected);
         }
@@ -314,7 +358,8 @@ class TestNetworkModels : public QObject {
     void paddingRowsAreTold() {
         const auto source = open(written("padding", plain()), {}, 296);  // HAZARDS A7
         QCOMPARE(source->info().logitWidth, 300);
-        QVERIFY(source->info().notices.size() == 1 && source->info().notices.front().starts_with("4 rows of logits beyond"));
+        QVERIFY(source->info().notices.size() == 1 &&
+                source->info().notices.front().starts_with("4 rows of logits beyond"));
         const std::string refused = sentence([&] { open(written("padding", plain()), {}, 301); });
         QVERIFY2(refused.find("more tokens than the model") != std::string::npos, refused.c_str());
     }
@@ -324,7 +369,8 @@ class TestNetworkModels : public QObject {
         toy.tensors["model.layers.0.self_attn.q_proj.bias"] = std::vector<float>(64, 1.0f);
         toy.shapes["model.layers.0.self_attn.q_proj.bias"] = {64};
         const auto source = open(written("unused", toy));
-        QVERIFY(source->info().notices.size() == 1 && source->info().notices.front().find("q_proj.bias") != std::string::npos);
+        QVERIFY(source->info().notices.size() == 1 &&
+                source->info().notices.front().find("q_proj.bias") != std::string::npos);
     }
 
     void positionLimitIsAnError() {
@@ -334,7 +380,8 @@ class TestNetworkModels : public QObject {
         std::vector<float> row(300);
         QCOMPARE(source->forward(someIds(69), 1, row, {}), Outcome::Done);
         const std::string text = sentence([&] { (void)source->forward(someIds(2), 1, row, {}); });
-        QVERIFY2(text.find("at most 70 tokens") != std::string::npos && text.find("71") != std::string::npos, text.c_str());
+        QVERIFY2(text.find("at most 70 tokens") != std::string::npos && text.find("71") != std::string::npos,
+                 text.c_str());
         QCOMPARE(source->length(), 69);
         QCOMPARE(source->forward(someIds(1), 1, row, {}), Outcome::Done);
         QCOMPARE(source->length(), 70);
@@ -372,7 +419,8 @@ class TestNetworkModels : public QObject {
         QCOMPARE(source->forward(ids, 1, row, stopped.get_token()), Outcome::Cancelled);
         QCOMPARE(source->length(), 20);
 
-        std::stop_source soon;  // asked for while the prompt is being read: whenever it arrives, the state is a whole one
+        std::stop_source
+            soon;  // asked for while the prompt is being read: whenever it arrives, the state is a whole one
         Outcome outcome{};
         {
             const std::jthread other([&] { soon.request_stop(); });
@@ -391,7 +439,8 @@ class TestNetworkModels : public QObject {
     void stopWhileOpening() {
         std::stop_source stopped;
         stopped.request_stop();
-        const auto nothing = network::openOnCpu(written("stop-open", plain()), std::make_shared<tests::CountingTokenizer>(300), {}, stopped.get_token());
+        const auto nothing = network::openOnCpu(
+            written("stop-open", plain()), std::make_shared<tests::CountingTokenizer>(300), {}, stopped.get_token());
         QVERIFY(nothing == nullptr);
     }
 
@@ -410,7 +459,9 @@ class TestNetworkModels : public QObject {
         OpenOptions options;
         options.dtype = "float16";
         const std::string text = sentence([&] { open(written("large", toy), options); });
-        QVERIFY2(text.find("model.layers.1.mlp.up_proj.weight") != std::string::npos && text.find("bfloat16") != std::string::npos, text.c_str());
+        QVERIFY2(text.find("model.layers.1.mlp.up_proj.weight") != std::string::npos &&
+                     text.find("bfloat16") != std::string::npos,
+                 text.c_str());
         options.dtype = "bfloat16";
         QVERIFY(open(folder("large"), options) != nullptr);
     }
@@ -427,7 +478,8 @@ class TestNetworkModels : public QObject {
             if (i == 200) early = residentPages();
         }
         const long grown = (residentPages() - early) * 4096;
-        QVERIFY2(grown < 3 << 20, qPrintable(QString::number(grown)));  // the cache itself: 1800 · 2 layers · 2 · 16 · 4 bytes = 0.5 MB
+        QVERIFY2(grown < 3 << 20,
+                 qPrintable(QString::number(grown)));  // the cache itself: 1800 · 2 layers · 2 · 16 · 4 bytes = 0.5 MB
     }
 
     void memoryIsFlatOverOpeningAndClosing() {  // HAZARDS A27

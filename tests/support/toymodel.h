@@ -1,9 +1,6 @@
 #pragma once
-// Toy models of the Llama layout with addressed random weights, written as a model directory, and a plain float64 forward pass that
-// shares nothing with the code under test: whole sequence at once, no cache, textbook loops.
-
-#include "compute/files/safetensors.h"
-#include "compute/text/tokenizer.h"
+// Toy models of the Llama layout with addressed random weights, written as a model directory, and a plain float64
+// forward pass that shares nothing with the code under test: whole sequence at once, no cache, textbook loops.
 
 #include <cmath>
 #include <cstdint>
@@ -15,10 +12,14 @@
 #include <string>
 #include <vector>
 
+#include "compute/files/safetensors.h"
+#include "compute/text/tokenizer.h"
+
 namespace counterpoint::tests {
 
 struct Toy {
-    std::int64_t vocabulary = 300, hidden = 40, intermediate = 56, layers = 2, heads = 4, keyValueHeads = 1, headDim = 16;
+    std::int64_t vocabulary = 300, hidden = 40, intermediate = 56, layers = 2, heads = 4, keyValueHeads = 1,
+                 headDim = 16;
     std::int64_t maxPositions = 640;
     double epsilon = 1e-5, theta = 10000.0;
     bool tied = false, attentionBias = false, mlpBias = false;
@@ -26,7 +27,8 @@ struct Toy {
     std::map<std::string, std::vector<std::int64_t>> shapes;
     std::string extraConfig;  ///< more keys, each with a comma before it
 
-    void add(const std::string& name, std::vector<std::int64_t> shape, double scale, double centre, std::mt19937& random) {
+    void add(const std::string& name, std::vector<std::int64_t> shape, double scale, double centre,
+             std::mt19937& random) {
         std::int64_t n = 1;
         for (const std::int64_t d : shape) n *= d;
         std::vector<float> values(static_cast<std::size_t>(n));
@@ -61,11 +63,13 @@ struct Toy {
 
     std::string config() const {
         const auto n = [](std::int64_t x) { return std::to_string(x); };
-        return R"({"architectures":["LlamaForCausalLM"],"model_type":"llama","hidden_act":"silu","vocab_size":)" + n(vocabulary) +
-               ",\"hidden_size\":" + n(hidden) + ",\"intermediate_size\":" + n(intermediate) + ",\"num_hidden_layers\":" + n(layers) +
-               ",\"num_attention_heads\":" + n(heads) + ",\"num_key_value_heads\":" + n(keyValueHeads) + ",\"head_dim\":" + n(headDim) +
+        return R"({"architectures":["LlamaForCausalLM"],"model_type":"llama","hidden_act":"silu","vocab_size":)" +
+               n(vocabulary) + ",\"hidden_size\":" + n(hidden) + ",\"intermediate_size\":" + n(intermediate) +
+               ",\"num_hidden_layers\":" + n(layers) + ",\"num_attention_heads\":" + n(heads) +
+               ",\"num_key_value_heads\":" + n(keyValueHeads) + ",\"head_dim\":" + n(headDim) +
                ",\"max_position_embeddings\":" + n(maxPositions) + ",\"rms_norm_eps\":0.00001,\"rope_theta\":10000.0" +
-               ",\"tie_word_embeddings\":" + (tied ? "true" : "false") + ",\"attention_bias\":" + (attentionBias ? "true" : "false") +
+               ",\"tie_word_embeddings\":" + (tied ? "true" : "false") +
+               ",\"attention_bias\":" + (attentionBias ? "true" : "false") +
                ",\"mlp_bias\":" + (mlpBias ? "true" : "false") + extraConfig + "}";
     }
 
@@ -158,7 +162,8 @@ class PlainForward {
         const std::size_t D = static_cast<std::size_t>(m_toy.headDim), half = D / 2;
         for (std::size_t head = 0; head < x.size(); head += D)
             for (std::size_t i = 0; i < half; ++i) {
-                const double angle = static_cast<double>(position) / std::pow(m_toy.theta, 2.0 * static_cast<double>(i) / static_cast<double>(D));
+                const double angle = static_cast<double>(position) /
+                                     std::pow(m_toy.theta, 2.0 * static_cast<double>(i) / static_cast<double>(D));
                 const double a = x[head + i], b = x[head + half + i];
                 x[head + i] = a * std::cos(angle) - b * std::sin(angle);
                 x[head + half + i] = a * std::sin(angle) + b * std::cos(angle);

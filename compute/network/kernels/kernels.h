@@ -1,11 +1,11 @@
 #pragma once
 // The inner loops of a forward pass on the CPU, built once per instruction set and chosen at run time.
-// Every sum runs over 16 lanes: lane j takes elements j, j+16, … in order, then lanes are added pairwise (8, 4, 2, 1). The order
-// depends on the length of the sum alone: not on how many rows or columns are asked for at once, nor on threads. So one token
-// at a time, a whole prompt and a recomputation give the same bits; AVX2 and AVX-512 agree too (plain code has no fused
-// multiply-add and differs in the last place).
-// Shapes: w [rows][columns] row-major in its file's dtype, widened to float32 in registers; x [count][columns]; y [count][rows].
-// Numerics: float32. No errors, no allocation. Thread: any; caller owns the memory.
+// Every sum runs over 16 lanes: lane j takes elements j, j+16, … in order, then lanes are added pairwise (8, 4, 2, 1).
+// The order depends on the length of the sum alone: not on how many rows or columns are asked for at once, nor on
+// threads. So one token at a time, a whole prompt and a recomputation give the same bits; AVX2 and AVX-512 agree too
+// (plain code has no fused multiply-add and differs in the last place). Shapes: w [rows][columns] row-major in its
+// file's dtype, widened to float32 in registers; x [count][columns]; y [count][rows]. Numerics: float32. No errors, no
+// allocation. Thread: any; caller owns the memory.
 
 #include <cstdint>
 
@@ -13,30 +13,31 @@ namespace counterpoint::network {
 
 enum class WeightType : int { Float32, BFloat16, Float16 };
 
-/// Positions in one page of the cache; a page holds keys [D][kPage], then values [D][kPage], for each layer and key/value head.
+/// Positions in one page of the cache; a page holds keys [D][kPage], then values [D][kPage], for each layer and
+/// key/value head.
 inline constexpr int kPage = 64;
 
 struct MatmulArguments {
-    const void* w;           ///< [rows][columns]
+    const void* w;  ///< [rows][columns]
     WeightType type;
-    std::int64_t columns;    ///< also the distance between rows of w and between rows of x
-    const float* bias;       ///< [rows] or nullptr
-    const float* x;          ///< [count][columns]
+    std::int64_t columns;  ///< also the distance between rows of w and between rows of x
+    const float* bias;     ///< [rows] or nullptr
+    const float* x;        ///< [count][columns]
     std::int64_t count;
     float* y;
-    std::int64_t stride;     ///< between rows of y
+    std::int64_t stride;  ///< between rows of y
 };
 
 struct AttentionArguments {
-    const float* q;              ///< [headDim]
-    const float* const* pages;   ///< pages of the cache
-    std::int64_t offset;         ///< of this layer's and head's keys within a page; its values follow
+    const float* q;             ///< [headDim]
+    const float* const* pages;  ///< pages of the cache
+    std::int64_t offset;        ///< of this layer's and head's keys within a page; its values follow
     std::int64_t headDim;
-    std::int64_t count;          ///< positions that may be seen, >= 1
+    std::int64_t count;  ///< positions that may be seen, >= 1
     float scale;
-    float* scores;               ///< scratch [count rounded up to kPage]
-    float* sums;                 ///< scratch [headDim * 16]
-    float* out;                  ///< [headDim]
+    float* scores;  ///< scratch [count rounded up to kPage]
+    float* sums;    ///< scratch [headDim * 16]
+    float* out;     ///< [headDim]
 };
 
 struct Kernels {

@@ -1,8 +1,8 @@
-#include "compute/network/kernels/kernels.h"
-
 #include <immintrin.h>
 
 #include <cstddef>
+
+#include "compute/network/kernels/kernels.h"
 
 namespace counterpoint::network {
 namespace {

@@ -1,6 +1,6 @@
-#include "compute/network/kernels/kernels.h"
-
 #include <cstddef>
+
+#include "compute/network/kernels/kernels.h"
 
 namespace counterpoint::network {
 namespace {

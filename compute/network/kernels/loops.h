@@ -1,5 +1,6 @@
-// The loops over Lanes: one text for every instruction set (kernels.h says what each computes). Included inside an unnamed
-// namespace after a lanes_*.h; no standard library code here, so that nothing built for a newer processor leaks out.
+// The loops over Lanes: one text for every instruction set (kernels.h says what each computes). Included inside an
+// unnamed namespace after a lanes_*.h; no standard library code here, so that nothing built for a newer processor leaks
+// out.
 
 template <WeightType type>
 struct Stored;
@@ -85,13 +86,17 @@ void matmulOf(const MatmulArguments& a, std::int64_t from, std::int64_t to) {
 
 void matmul(const MatmulArguments& a, std::int64_t from, std::int64_t to) {
     switch (a.type) {
-        case WeightType::Float32: return matmulOf<WeightType::Float32>(a, from, to);
-        case WeightType::BFloat16: return matmulOf<WeightType::BFloat16>(a, from, to);
-        case WeightType::Float16: return matmulOf<WeightType::Float16>(a, from, to);
+        case WeightType::Float32:
+            return matmulOf<WeightType::Float32>(a, from, to);
+        case WeightType::BFloat16:
+            return matmulOf<WeightType::BFloat16>(a, from, to);
+        case WeightType::Float16:
+            return matmulOf<WeightType::Float16>(a, from, to);
     }
 }
 
-/// e^x to 1e-7 relative for x <= 88; 0 below −87; not a number stays so. Reduction by log 2 in two parts, Taylor to r^7/7!
+/// e^x to 1e-7 relative for x <= 88; 0 below −87; not a number stays so. Reduction by log 2 in two parts, Taylor to
+/// r^7/7!
 /// (|r| <= 0.347: the next term is 5e-9).
 inline Lanes exponential(Lanes x) {
     const Lanes low = broadcast(-87.0f);
@@ -183,8 +188,11 @@ void widenOf(const void* in, std::int64_t n, float* out) {
 
 void widen(const void* in, WeightType type, std::int64_t n, float* out) {
     switch (type) {
-        case WeightType::Float32: return widenOf<WeightType::Float32>(in, n, out);
-        case WeightType::BFloat16: return widenOf<WeightType::BFloat16>(in, n, out);
-        case WeightType::Float16: return widenOf<WeightType::Float16>(in, n, out);
+        case WeightType::Float32:
+            return widenOf<WeightType::Float32>(in, n, out);
+        case WeightType::BFloat16:
+            return widenOf<WeightType::BFloat16>(in, n, out);
+        case WeightType::Float16:
+            return widenOf<WeightType::Float16>(in, n, out);
     }
 }
