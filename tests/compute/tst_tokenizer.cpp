@@ -7,7 +7,7 @@
 #include "compute/text/tokenizer.h"
 #include "compute/text/utf8stream.h"
 #include "tests/support/fixture.h"
-#include "tests/support/toymodel.h"
+#include "tests/support/toyfiles.h"
 
 using namespace counterpoint::compute;
 using namespace counterpoint::tests;
