@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 template <class Api>
 const Api& load(const char* name) {
     const std::string base = std::string("counterpoint_") + name;
-    const fs::path file = moduleFolder() / ("lib" + base + ".so");
+    const fs::path file = moduleFolder() / (base + ".so");
     std::error_code error;
     if (!fs::exists(file, error))
         throw Error({.where = file.string(),
