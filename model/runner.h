@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <set>
+#include <stop_token>
 #include <string>
 
 namespace counterpoint::model {
@@ -16,6 +17,7 @@ struct RunOptions {
     bool cache = true;
     std::set<std::string> dumps;        ///< "log_prob", "sources"
     std::function<void(const Progress&)> progress;
+    std::stop_token stop;               ///< asked for: ends before the next token with stop "user"; what was decoded is kept
 };
 
 struct RunResult {

@@ -1,0 +1,82 @@
+#include "app/commands/commands.h"
+
+#include <QtGlobal>
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "compute/version.h"
+
+namespace counterpoint::app {
+namespace {
+
+/// Names that are kept for commands to come, so that none of them is ever taken for a file.
+constexpr std::array<std::string_view, 5> kReserved{"score", "bank", "route", "render", "sweep"};
+
+std::string usageLine(const Command& command) {
+    std::string line = "counterpoint";
+    if (!command.name.empty()) line += " " + std::string(command.name);
+    if (!command.words.empty()) line += " " + std::string(command.words);
+    for (const Option& option : command.options) {
+        const std::string text =
+            std::string(option.name) + (option.value.empty() ? "" : " " + std::string(option.value));
+        line += option.name == "--out" ? " " + text : " [" + text + "]";
+    }
+    return line;
+}
+
+const Command* find(std::string_view name) {
+    const auto table = commands();
+    const auto it = std::find_if(table.begin(), table.end(), [&](const Command& c) { return c.name == name; });
+    return it == table.end() ? nullptr : &*it;
+}
+
+}  // namespace
+
+std::span<const Command> commands() {
+    static constexpr std::array<Command, 0> table{};
+    return table;
+}
+
+std::string helpText() {
+    std::string text = "Counterpoint composes language models while they decode.\n";
+    for (const Command& command : commands()) {
+        text += "\n" + usageLine(command) + "\n    " + std::string(command.help) + "\n";
+        for (const Option& option : command.options) {
+            std::string left = "    " + std::string(option.name) + " " + std::string(option.value);
+            left.resize(std::max<std::size_t>(left.size() + 1, 28), ' ');
+            text += left + std::string(option.help) + "\n";
+        }
+    }
+    text +=
+        "\ncounterpoint --help | --version\n"
+        "\nExit codes: 0 done, 1 an error said in one line on standard error, 2 wrong usage, 3 replay diverged.\n"
+        "Everything but the window works without a display.\n";
+    return text;
+}
+
+int dispatch(std::span<const std::string> given) {
+    if (!given.empty() && (given[0] == "--help" || given[0] == "-h")) {
+        std::fputs(helpText().c_str(), stdout);
+        return 0;
+    }
+    if (!given.empty() && given[0] == "--version") {
+        std::printf("Counterpoint %s (Qt %s)\n", compute::version(), qVersion());
+        return 0;
+    }
+    const std::string_view first = given.empty() ? std::string_view() : given[0];
+    if (std::find(kReserved.begin(), kReserved.end(), first) != kReserved.end())
+        throw UsageError("this version does not have the command '" + std::string(first) + "'");
+    const Command* command = first.empty() ? nullptr : find(first);
+    if (command != nullptr)
+        given = given.subspan(1);
+    else
+        command = find("");
+    if (command == nullptr) throw UsageError("there is no command '" + std::string(first) + "'");
+    const Arguments arguments = parseArguments(given, command->options);
+    if (arguments.words.size() < command->minimumWords || arguments.words.size() > command->maximumWords)
+        throw UsageError("usage: " + usageLine(*command));
+    return command->run(arguments);
+}
+
+}  // namespace counterpoint::app

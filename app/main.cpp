@@ -1,0 +1,44 @@
+// Counterpoint: arguments before anything else, so that only the window needs a display; every failure one line.
+
+#include <QHashSeed>
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "app/commands/commands.h"
+#include "compute/error.h"
+
+namespace {
+
+int fail(int code, std::string sentence) {
+    std::replace(sentence.begin(), sentence.end(), '\n', ' ');
+    std::fprintf(stderr, "counterpoint: %s\n", sentence.c_str());
+    return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    QHashSeed::setDeterministicGlobalSeed();  // equal figures need equal hash order; must precede every QHash
+    // libgomp reads this once, when the torch module brings it: two spinning pools on one core cost 8-20 ms a barrier.
+    setenv("OMP_WAIT_POLICY", "passive", 0);
+    const std::vector<std::string> given(argv + std::min(argc, 1), argv + argc);
+    int code = 0;
+    try {
+        code = counterpoint::app::dispatch(given);
+    } catch (const counterpoint::app::UsageError& error) {
+        code = fail(2, std::string(error.what()) + "; see 'counterpoint --help'.");
+    } catch (const std::bad_alloc&) {
+        code = fail(1, "there is not enough memory for this.");
+    } catch (const std::exception& error) {
+        code = fail(1, error.what());
+    } catch (...) {
+        code = fail(1, "something failed without saying what.");
+    }
+    // Output that could not be written (a full disk behind a redirection) is a failure too.
+    if (std::fflush(stdout) != 0 && code == 0) code = fail(1, "standard output could not be written.");
+    return code;
+}
