@@ -11,12 +11,12 @@
 namespace counterpoint::compute {
 
 struct ErrorParts {
-    std::string where;     ///< the file, source, dial or entry it is about ("math/model.safetensors", "source 'math', position 17")
-    std::string what;      ///< what went wrong, a clause without a full stop ("tensor 'lm_head.weight' is missing")
-    std::string expected;  ///< what was expected (may be empty)
-    std::string found;     ///< what was found (may be empty)
-    std::string advice;    ///< what to do (may be empty)
-    std::string details;   ///< the native trace or library message; shown folded, never in the sentence
+    std::string where = {};     ///< the file, source, dial or entry it is about ("math/model.safetensors", "source 'math', position 17")
+    std::string what = {};      ///< what went wrong, a clause without a full stop ("tensor 'lm_head.weight' is missing")
+    std::string expected = {};  ///< what was expected (may be empty)
+    std::string found = {};     ///< what was found (may be empty)
+    std::string advice = {};    ///< what to do (may be empty)
+    std::string details = {};   ///< the native trace or library message; shown folded, never in the sentence
 };
 
 class COUNTERPOINT_API Error : public std::runtime_error {
