@@ -39,11 +39,11 @@ struct Stages {
 
 /// All stages for one row. `stages` is reused between calls: no allocation once its vectors have size V.
 template <class Real>
-void compose(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceRows<Real>& rows, Stages<Real>& stages);
+COUNTERPOINT_API void compose(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceRows<Real>& rows, Stages<Real>& stages);
 
 /// R5 for one row, from its stages.
 template <class Real>
-Diagnostics diagnose(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceRows<Real>& rows,
+COUNTERPOINT_API Diagnostics diagnose(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceRows<Real>& rows,
                      const Stages<Real>& stages);
 
 /// R4: the signed split of log p̂(v). Every term already times 1/τ; total = Σ terms within 1e-9 (float64).
@@ -62,24 +62,27 @@ struct Ledger {
 };
 
 template <class Real>
-Ledger ledger(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceRows<Real>& rows, const Stages<Real>& stages,
+COUNTERPOINT_API Ledger ledger(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceRows<Real>& rows, const Stages<Real>& stages,
               TokenId token);
 
 /// R3: argmax over kept v of log p̂(v) + G(v; seed, v, position, stream); τ = 0 is the argmax of stage priors. Ties: lowest id.
 template <class Real>
-TokenId draw(const Recipe& recipe, const Stages<Real>& stages, Position position);
+COUNTERPOINT_API TokenId draw(const Recipe& recipe, const Stages<Real>& stages, Position position);
 
 /// The n most probable tokens of `row` (log-probabilities), p descending, id ascending; −∞ never listed.
 template <class Real>
-void topTokens(std::span<const Real> row, int n, std::vector<TokenId>& out);
+COUNTERPOINT_API void topTokens(std::span<const Real> row, int n, std::vector<TokenId>& out);
 
 /// out = log_softmax(logits[0..V) / temperature) in float32 with float64 sums. logits may be longer than out (padding rows are
 /// cut before the sum). −∞ stays −∞. Errors: NaN, +∞, or nothing finite, naming `source` and `position`.
 COUNTERPOINT_API void logSoftmax(std::span<const float> logits, double temperature, std::span<float> out, const char* source,
                                  Position position);
 
-/// compose + diagnose + draw + top tokens, as the Step of that position (token, bytes and times are the caller's).
+/// compose + diagnose + draw + top tokens, as the Step of that position. token and drawn are what R3 draws here; bytes, prompt,
+/// forced and times are the caller's, and so is another token (setToken).
 COUNTERPOINT_API Step makeStep(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceRows<float>& rows,
                                Stages<float>& stages);
+/// Makes `token` the step's token with its log-probabilities; kNoToken clears them (−∞).
+COUNTERPOINT_API void setToken(Step& step, const SourceRows<float>& rows, const Stages<float>& stages, TokenId token);
 
 }  // namespace counterpoint::compute
