@@ -35,8 +35,9 @@ double largestScale(double budget, const std::function<double(double)>& drift) {
     const double none = drift(0);  // with the exclusions that any λ > 0 keeps
     if (!(none < budget) || whole == kInfinity) return 0;
     std::uintmax_t steps = 100;
-    return boost::math::tools::toms748_solve([&](double scale) { return drift(scale) - budget; }, 0.0, 1.0, none - budget,
-                                             whole - budget, boost::math::tools::eps_tolerance<double>(45), steps)
+    return boost::math::tools::toms748_solve([&](double scale) { return drift(scale) - budget; }, 0.0, 1.0,
+                                             none - budget, whole - budget,
+                                             boost::math::tools::eps_tolerance<double>(45), steps)
         .first;
 }
 

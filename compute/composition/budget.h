@@ -1,8 +1,8 @@
 #pragma once
-// R1 kl_budget: the largest λ ≤ 1 with composed drift KL(softmax(score_λ)‖p_b) ≤ κ. The drift of a product is increasing in λ
-// (an exponential family), and so is that of a mixture (KL is convex along the way from p_b), so one bracket holds the root.
-// λ = 0 means that no specialist is heard, their exclusions included. Numerics: float64, λ to 45 bits, from below.
-// Shapes: base, say, score [V]. Pure; thread: any.
+// R1 kl_budget: the largest λ ≤ 1 with composed drift KL(softmax(score_λ)‖p_b) ≤ κ. The drift of a product is
+// increasing in λ (an exponential family), and so is that of a mixture (KL is convex along the way from p_b), so one
+// bracket holds the root. λ = 0 means that no specialist is heard, their exclusions included. Numerics: float64, λ to
+// 45 bits, from below. Shapes: base, say, score [V]. Pure; thread: any.
 
 #include <cstddef>
 #include <functional>

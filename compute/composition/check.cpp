@@ -1,10 +1,10 @@
 #include "compute/composition/check.h"
 
+#include <cmath>
+
 #include "compute/composition/rowmath.h"
 #include "compute/composition/score.h"
 #include "compute/error.h"
-
-#include <cmath>
 
 namespace counterpoint::compute {
 namespace {
@@ -24,7 +24,8 @@ void require(bool good, std::string where, std::string what) {
 }
 
 void checkDials(const Recipe& r) {
-    require(std::isfinite(r.temperature) && r.temperature >= 0, "dial 'temperature'", "the temperature must be a number of 0 or more");
+    require(std::isfinite(r.temperature) && r.temperature >= 0, "dial 'temperature'",
+            "the temperature must be a number of 0 or more");
     require(r.topP >= 0 && r.topP <= 1, "dial 'top_p'", "top-p must lie between 0 and 1");
     require(r.minP >= 0 && r.minP <= 1, "dial 'min_p'", "min-p must lie between 0 and 1");
     require(r.floor >= 0, "dial 'floor'", "the clamp must be a number of 0 or more");
@@ -34,7 +35,8 @@ void checkDials(const Recipe& r) {
 }
 
 template <class Real>
-void checkSpecialist(const Recipe& recipe, const SpecialistTerm& term, const SourceRows<Real>& rows, std::size_t width) {
+void checkSpecialist(const Recipe& recipe, const SpecialistTerm& term, const SourceRows<Real>& rows,
+                     std::size_t width) {
     const std::string who = "source '" + term.name + "'";
     const auto given = [&](int source) {
         return source >= 0 && static_cast<std::size_t>(source) < rows.rows.size() &&
@@ -42,9 +44,10 @@ void checkSpecialist(const Recipe& recipe, const SpecialistTerm& term, const Sou
     };
     require(std::isfinite(term.weight), who, "its weight is not a number");
     require(recipe.rule == Rule::Product || term.weight >= 0, who, "a mixture has no negative weights");
-    require(given(term.source), who + ", position " + std::to_string(rows.position), "there is no row of logits for it");
-    require(term.reference == kReferenceNone || given(term.reference), who + ", position " + std::to_string(rows.position),
-            "there is no row of logits for its reference");
+    require(given(term.source), who + ", position " + std::to_string(rows.position),
+            "there is no row of logits for it");
+    require(term.reference == kReferenceNone || given(term.reference),
+            who + ", position " + std::to_string(rows.position), "there is no row of logits for its reference");
     if (term.mask.tokens && !term.mask.tokens->empty())
         require(term.mask.tokens->front() >= 0 && static_cast<std::size_t>(term.mask.tokens->back()) < width, who,
                 "its mask names a token outside the vocabulary");
@@ -60,7 +63,8 @@ std::string sourceAt(const Recipe& recipe, std::size_t source, Position position
 template <class Real>
 void check(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceRows<Real>& rows) {
     checkDials(recipe);
-    require(!rows.rows.empty() && !rows.rows[0].empty(), sourceAt(recipe, 0, rows.position), "the base gives no row of logits");
+    require(!rows.rows.empty() && !rows.rows[0].empty(), sourceAt(recipe, 0, rows.position),
+            "the base gives no row of logits");
     const std::size_t width = rows.rows[0].size();
     for (std::size_t i = 0; i < rows.rows.size(); ++i) {
         if (rows.rows[i].empty()) continue;
@@ -96,14 +100,15 @@ void throwNothingLeft(const Recipe& recipe, const SourceRows<Real>& rows) {
     std::string who = sourceAt(recipe, 0, rows.position);
     if (best < base.size())
         for (const SpecialistTerm& term : recipe.specialists)
-            if (score::speaksAt(term, rows.position) && score::sayAt(recipe, term, rows, static_cast<TokenId>(best)).excludes)
+            if (score::speaksAt(term, rows.position) &&
+                score::sayAt(recipe, term, rows, static_cast<TokenId>(best)).excludes)
                 who = sourceAt(recipe, static_cast<std::size_t>(term.source), rows.position);
     throw Error({.where = who,
                  .what = "no token is left: every one is excluded by a source or by the plausibility rule",
                  .advice = "switch off a source that excludes, or lower its weight to 0"});
 }
 
-#define COUNTERPOINT_INSTANTIATE(Real)                                                              \
+#define COUNTERPOINT_INSTANTIATE(Real)                                                             \
     template void check<Real>(const Recipe&, std::span<const PriorTerm>, const SourceRows<Real>&); \
     template void throwNothingLeft<Real>(const Recipe&, const SourceRows<Real>&);
 COUNTERPOINT_INSTANTIATE(float)

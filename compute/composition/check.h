@@ -1,10 +1,10 @@
 #pragma once
-// What can be composed: a recipe's numbers in range, rows of one width without NaN and +∞, priors inside the vocabulary.
-// Errors: Error naming source and position (rows), dial or prior (recipe). Thread: any.
-
-#include "compute/composition/compose.h"
+// What can be composed: a recipe's numbers in range, rows of one width without NaN and +∞, priors inside the
+// vocabulary. Errors: Error naming source and position (rows), dial or prior (recipe). Thread: any.
 
 #include <string>
+
+#include "compute/composition/compose.h"
 
 namespace counterpoint::compute {
 

@@ -1,13 +1,13 @@
 #include "compute/composition/compose.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "compute/composition/check.h"
 #include "compute/composition/rowmath.h"
 #include "compute/composition/score.h"
 #include "compute/composition/scratch.h"
 #include "compute/composition/truncate.h"
-
-#include <algorithm>
-#include <cmath>
 
 namespace counterpoint::compute {
 namespace {
@@ -17,8 +17,8 @@ using namespace rowmath;
 /// Below this a temperature is 0: dividing by it would overflow float32 for ordinary differences.
 constexpr double kColdest = 1e-30;
 
-/// out = score/τ − log Σ exp(score/τ); returns that logarithm. The maximum is taken away before dividing, so that a small τ
-/// does not cost digits.
+/// out = score/τ − log Σ exp(score/τ); returns that logarithm. The maximum is taken away before dividing, so that a
+/// small τ does not cost digits.
 template <class Real>
 double normalise(const double* score, double tau, std::size_t n, std::vector<Real>& out) {
     out.resize(n);
@@ -62,7 +62,8 @@ void truncate(const Recipe& recipe, Stages<Real>& stages) {
 }  // namespace
 
 template <class Real>
-void compose(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceRows<Real>& rows, Stages<Real>& stages) {
+void compose(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceRows<Real>& rows,
+             Stages<Real>& stages) {
     check(recipe, priors, rows);
     const std::size_t n = rows.rows[0].size();
     double* score = scratch().row(n);

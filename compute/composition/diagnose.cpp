@@ -1,11 +1,11 @@
+#include <algorithm>
+#include <cmath>
+
 #include "compute/composition/compose.h"
 #include "compute/composition/divergence.h"
 #include "compute/composition/rowmath.h"
 #include "compute/composition/score.h"
 #include "compute/composition/scratch.h"
-
-#include <algorithm>
-#include <cmath>
 
 namespace counterpoint::compute {
 namespace {
@@ -41,7 +41,8 @@ void findWinner(const Recipe& recipe, const SourceRows<Real>& rows, const Stages
     if (argMax(rows.rows[0].data(), n) == best) return;
     int agreeing = 0;
     for (const SpecialistTerm& term : recipe.specialists) {
-        if (!score::counts(term) || argMax(rows.rows[static_cast<std::size_t>(term.source)].data(), n) != best) continue;
+        if (!score::counts(term) || argMax(rows.rows[static_cast<std::size_t>(term.source)].data(), n) != best)
+            continue;
         if (agreeing++ == 0) out.winnerSource = term.source;
     }
     out.winner = agreeing == 0 ? WinnerKind::Nobody : agreeing == 1 ? WinnerKind::Specialist : WinnerKind::Several;
@@ -64,7 +65,8 @@ double logZ(const Recipe& recipe, const SourceRows<Real>& rows, std::size_t firs
 template <class Real>
 double interference(const Recipe& recipe, const SourceRows<Real>& rows) {
     const auto& all = recipe.specialists;
-    const auto speaking = std::count_if(all.begin(), all.end(), [&](const auto& t) { return score::speaksAt(t, rows.position); });
+    const auto speaking =
+        std::count_if(all.begin(), all.end(), [&](const auto& t) { return score::speaksAt(t, rows.position); });
     if (recipe.rule == Rule::Mixture || speaking < 2) return 0;
     const double nobody = logSumExp<Real>(rows.rows[0].data(), rows.rows[0].size());
     double sum = logZ(recipe, rows, 0, all.size()) - nobody;
@@ -107,7 +109,9 @@ Diagnostics diagnose(const Recipe& recipe, std::span<const PriorTerm> /*priors*/
     return out;
 }
 
-template Diagnostics diagnose<float>(const Recipe&, std::span<const PriorTerm>, const SourceRows<float>&, const Stages<float>&);
-template Diagnostics diagnose<double>(const Recipe&, std::span<const PriorTerm>, const SourceRows<double>&, const Stages<double>&);
+template Diagnostics diagnose<float>(const Recipe&, std::span<const PriorTerm>, const SourceRows<float>&,
+                                     const Stages<float>&);
+template Diagnostics diagnose<double>(const Recipe&, std::span<const PriorTerm>, const SourceRows<double>&,
+                                      const Stages<double>&);
 
 }  // namespace counterpoint::compute

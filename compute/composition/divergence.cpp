@@ -1,8 +1,8 @@
 #include "compute/composition/divergence.h"
 
-#include "compute/composition/rowmath.h"
-
 #include <algorithm>
+
+#include "compute/composition/rowmath.h"
 
 namespace counterpoint::compute::divergence {
 namespace {
@@ -52,15 +52,16 @@ Pair compare(const Real* p, const Real* q, std::size_t n) {
         constexpr Real kTiny = 4 * std::numeric_limits<Real>::min();  // logOf wants a normal number
         const Real mean = (massP + massQ) / 2;
         const Real logMean = logOf(mean > kTiny ? mean : Real(1));
-        const Real both = (massP > 0 ? massP * (p[v] - logMean) : Real(0)) + (massQ > 0 ? massQ * (q[v] - logMean) : Real(0));
+        const Real both =
+            (massP > 0 ? massP * (p[v] - logMean) : Real(0)) + (massQ > 0 ? massQ * (q[v] - logMean) : Real(0));
         js += static_cast<double>(mean > kTiny ? both : Real(0));
     }
     return {std::max(forward, 0.0), std::max(backward, 0.0), std::max(js / 2, 0.0), tv / 2, std::max(entropy, 0.0)};
 }
 
-#define COUNTERPOINT_INSTANTIATE(Real)                                        \
-    template double kl<Real>(const Real*, const Real*, std::size_t);         \
-    template double entropy<Real>(const Real*, std::size_t);                 \
+#define COUNTERPOINT_INSTANTIATE(Real)                               \
+    template double kl<Real>(const Real*, const Real*, std::size_t); \
+    template double entropy<Real>(const Real*, std::size_t);         \
     template Pair compare<Real>(const Real*, const Real*, std::size_t);
 COUNTERPOINT_INSTANTIATE(float)
 COUNTERPOINT_INSTANTIATE(double)

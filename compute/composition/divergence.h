@@ -4,9 +4,9 @@
 // 0·log 0 = 0; p > 0 with q = 0 gives +∞. A sum that rounding pushed below 0 is 0.
 // Shapes: rows [V]. Units: nats (tv: none). Numerics: terms in the row's precision, sums in float64. Pure; thread: any.
 
-#include "compute/export.h"
-
 #include <cstddef>
+
+#include "compute/export.h"
 
 namespace counterpoint::compute::divergence {
 
@@ -14,7 +14,7 @@ struct Pair {
     double klForward = 0;   ///< KL(p‖q)
     double klBackward = 0;  ///< KL(q‖p)
     double js = 0, tv = 0;
-    double entropy = 0;     ///< H(p)
+    double entropy = 0;  ///< H(p)
 };
 
 template <class Real>

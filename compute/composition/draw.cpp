@@ -1,10 +1,10 @@
+#include <array>
+#include <bit>
+
 #include "compute/composition/compose.h"
 #include "compute/composition/rowmath.h"
 #include "compute/random/noise.h"
 #include "compute/random/philox.h"
-
-#include <array>
-#include <bit>
 
 namespace counterpoint::compute {
 namespace {
@@ -14,8 +14,8 @@ constexpr std::size_t kBlock = 256;
 constexpr float kLargestGumbel = 36.75f;
 constexpr float kRounding = 1e-3f;  // what float32 may lose in the bound
 
-/// An upper bound of G from word 0 alone: −ln(1−u) <= −ln(d/2^31), d = (2^32 − 1 − w0)/2, and log2 x lies above the line through
-/// its exponent and mantissa bits. d = 0 gives 88, above every G. What passes is computed exactly.
+/// An upper bound of G from word 0 alone: −ln(1−u) <= −ln(d/2^31), d = (2^32 − 1 − w0)/2, and log2 x lies above the
+/// line through its exponent and mantissa bits. d = 0 gives 88, above every G. What passes is computed exactly.
 inline float gumbelBound(std::uint32_t word0) noexcept {
     const auto d = static_cast<float>(static_cast<std::int32_t>(~word0 >> 1));
     const float log2Below = static_cast<float>(std::bit_cast<std::int32_t>(d)) * 0x1p-23f - 127.0f;
@@ -52,7 +52,8 @@ TokenId draw(const Recipe& recipe, const Stages<Real>& stages, Position position
     if (stages.greedy) return static_cast<TokenId>(best);
 
     const auto valueAt = [&](std::size_t v) {
-        return static_cast<double>(row[v]) + tokenGumbel({recipe.seed, static_cast<TokenId>(v), position, recipe.stream});
+        return static_cast<double>(row[v]) +
+               tokenGumbel({recipe.seed, static_cast<TokenId>(v), position, recipe.stream});
     };
     // The most probable token first: truncation always keeps it, and it sets a bar that few others can reach.
     std::size_t winner = best;

@@ -1,9 +1,9 @@
+#include <algorithm>
+#include <numeric>
+
 #include "compute/composition/compose.h"
 #include "compute/composition/score.h"
 #include "compute/composition/scratch.h"
-
-#include <algorithm>
-#include <numeric>
 
 namespace counterpoint::compute {
 namespace {
@@ -27,7 +27,8 @@ void productTerms(const Recipe& recipe, const SourceRows<Real>& rows, double sca
         out.shift *= scale;
     }
     if (!excluded && recipe.eosPolicy != EosPolicy::Sum && score::isStop(recipe, out.token)) {
-        const SpecialistTerm* active = recipe.eosPolicy == EosPolicy::Active ? score::mostActive(recipe, rows) : nullptr;
+        const SpecialistTerm* active =
+            recipe.eosPolicy == EosPolicy::Active ? score::mostActive(recipe, rows) : nullptr;
         out.eos = scale * (score::endOfTextAt(recipe, rows, active, out.token) - sum);
     }
 }
@@ -35,8 +36,8 @@ void productTerms(const Recipe& recipe, const SourceRows<Real>& rows, double sca
 }  // namespace
 
 template <class Real>
-Ledger ledger(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceRows<Real>& rows, const Stages<Real>& stages,
-              TokenId token) {
+Ledger ledger(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceRows<Real>& rows,
+              const Stages<Real>& stages, TokenId token) {
     Ledger out;
     out.token = token;
     out.source.assign(recipe.specialists.size(), 0.0);
@@ -55,12 +56,14 @@ Ledger ledger(const Recipe& recipe, std::span<const PriorTerm> priors, const Sou
         else if (stages.scale != 0)
             productTerms(recipe, rows, stages.scale, out);
     }
-    if (out.excludedBy.empty() && !score::plausibleBound(recipe, rows).keeps(base, token)) out.excludedBy = "plausibility";
+    if (out.excludedBy.empty() && !score::plausibleBound(recipe, rows).keeps(base, token))
+        out.excludedBy = "plausibility";
 
     for (std::size_t m = 0; m < priors.size(); ++m) {
         const auto& tokens = priors[m].tokens;
         const auto at = std::find(tokens.begin(), tokens.end(), token);
-        if (at != tokens.end()) out.prior[m] = priors[m].eta * priors[m].delta[static_cast<std::size_t>(at - tokens.begin())] / tau;
+        if (at != tokens.end())
+            out.prior[m] = priors[m].eta * priors[m].delta[static_cast<std::size_t>(at - tokens.begin())] / tau;
     }
     out.base /= tau;
     for (double& s : out.source) s /= tau;
@@ -69,13 +72,15 @@ Ledger ledger(const Recipe& recipe, std::span<const PriorTerm> priors, const Sou
     out.clamp /= tau;
     out.logNormaliser = stages.logNormaliser;
     out.total = out.excludedBy.empty() ? std::accumulate(out.source.begin(), out.source.end(), 0.0) +
-                                             std::accumulate(out.prior.begin(), out.prior.end(), 0.0) + out.base + out.shift +
-                                             out.eos + out.clamp - out.logNormaliser
+                                             std::accumulate(out.prior.begin(), out.prior.end(), 0.0) + out.base +
+                                             out.shift + out.eos + out.clamp - out.logNormaliser
                                        : kOut;
     return out;
 }
 
-template Ledger ledger<float>(const Recipe&, std::span<const PriorTerm>, const SourceRows<float>&, const Stages<float>&, TokenId);
-template Ledger ledger<double>(const Recipe&, std::span<const PriorTerm>, const SourceRows<double>&, const Stages<double>&, TokenId);
+template Ledger ledger<float>(const Recipe&, std::span<const PriorTerm>, const SourceRows<float>&, const Stages<float>&,
+                              TokenId);
+template Ledger ledger<double>(const Recipe&, std::span<const PriorTerm>, const SourceRows<double>&,
+                               const Stages<double>&, TokenId);
 
 }  // namespace counterpoint::compute

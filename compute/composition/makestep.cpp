@@ -1,6 +1,6 @@
-#include "compute/composition/compose.h"
-
 #include <cmath>
+
+#include "compute/composition/compose.h"
 
 namespace counterpoint::compute {
 namespace {
@@ -35,7 +35,8 @@ void setToken(Step& step, const SourceRows<float>& rows, const Stages<float>& st
     step.logProb = described.temperature;
 }
 
-Step makeStep(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceRows<float>& rows, Stages<float>& stages) {
+Step makeStep(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceRows<float>& rows,
+              Stages<float>& stages) {
     compose(recipe, priors, rows, stages);
     Step step;
     step.position = rows.position;

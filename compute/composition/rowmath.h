@@ -1,8 +1,8 @@
 #pragma once
-// Elementary functions on one element, written so that the loops around them vectorise without -ffast-math, and the sums
-// of rows everybody needs. float: relative error below 2e-7 (Taylor in |r| <= ln2/2; atanh series for the logarithm);
-// double: the C library's. Rows are log-probabilities in nats, −∞ = excluded; sums are float64.
-// This is the place where kernels per instruction set will stand. Pure; thread: any.
+// Elementary functions on one element, written so that the loops around them vectorise without -ffast-math, and the
+// sums of rows everybody needs. float: relative error below 2e-7 (Taylor in |r| <= ln2/2; atanh series for the
+// logarithm); double: the C library's. Rows are log-probabilities in nats, −∞ = excluded; sums are float64. This is the
+// place where kernels per instruction set will stand. Pure; thread: any.
 
 #include <bit>
 #include <cmath>
@@ -15,7 +15,8 @@ namespace counterpoint::compute::rowmath {
 
 /// e^x for x <= 88; 0 below the smallest normal float.
 inline float expFloat(float x) noexcept {
-    constexpr float kLowest = -87.33f, kRound = 12582912.0f;  // 1.5 * 2^23: its low mantissa bits become the rounded integer
+    constexpr float kLowest = -87.33f,
+                    kRound = 12582912.0f;  // 1.5 * 2^23: its low mantissa bits become the rounded integer
     const float clamped = x < kLowest ? kLowest : x;
     const float shifted = clamped * 1.44269504f + kRound;
     const float n = shifted - kRound;

@@ -1,12 +1,12 @@
 #include "compute/composition/score.h"
 
-#include "compute/composition/budget.h"
-#include "compute/composition/divergence.h"
-#include "compute/composition/rowmath.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
+
+#include "compute/composition/budget.h"
+#include "compute/composition/divergence.h"
+#include "compute/composition/rowmath.h"
 
 namespace counterpoint::compute::score {
 namespace {
@@ -64,8 +64,8 @@ void clausePlausibility(Work<Real>& w) {
 
 template <class Real>
 struct Clause {
-    const char* key;      ///< of SPEC.md's R1
-    bool ofSpecialists;   ///< falls away at λ = 0
+    const char* key;     ///< of SPEC.md's R1
+    bool ofSpecialists;  ///< falls away at λ = 0
     void (*apply)(Work<Real>&);
 };
 
@@ -150,7 +150,8 @@ template <class Real>
 Say sayAt(const Recipe& recipe, const SpecialistTerm& term, const SourceRows<Real>& rows, TokenId token) noexcept {
     if (!speaksAt(term, rows.position) || !speaksOf(term, token)) return {};
     const auto v = static_cast<std::size_t>(token);
-    const double reference = term.reference == kReferenceNone ? 0.0 : static_cast<double>(rowOf(rows, term.reference)[v]);
+    const double reference =
+        term.reference == kReferenceNone ? 0.0 : static_cast<double>(rowOf(rows, term.reference)[v]);
     return sayOf(term.weight, static_cast<double>(rowOf(rows, term.source)[v]), reference, recipe.floor);
 }
 
@@ -197,7 +198,8 @@ const SpecialistTerm* mostActive(const Recipe& recipe, const SourceRows<Real>& r
 }
 
 template <class Real>
-double endOfTextAt(const Recipe& recipe, const SourceRows<Real>& rows, const SpecialistTerm* active, TokenId token) noexcept {
+double endOfTextAt(const Recipe& recipe, const SourceRows<Real>& rows, const SpecialistTerm* active,
+                   TokenId token) noexcept {
     double sum = 0, largest = kOut;
     int n = 0;
     for (const SpecialistTerm& term : recipe.specialists) {
@@ -208,11 +210,16 @@ double endOfTextAt(const Recipe& recipe, const SourceRows<Real>& rows, const Spe
         ++n;
     }
     switch (recipe.eosPolicy) {
-        case EosPolicy::Sum: return sum;
-        case EosPolicy::Mean: return n == 0 ? 0.0 : sum / n;
-        case EosPolicy::Max: return n == 0 ? 0.0 : largest;
-        case EosPolicy::Base: return 0.0;
-        case EosPolicy::Active: return active == nullptr ? 0.0 : sayAt(recipe, *active, rows, token).total();
+        case EosPolicy::Sum:
+            return sum;
+        case EosPolicy::Mean:
+            return n == 0 ? 0.0 : sum / n;
+        case EosPolicy::Max:
+            return n == 0 ? 0.0 : largest;
+        case EosPolicy::Base:
+            return 0.0;
+        case EosPolicy::Active:
+            return active == nullptr ? 0.0 : sayAt(recipe, *active, rows, token).total();
     }
     return sum;
 }
@@ -221,11 +228,13 @@ template <class Real>
 Bound plausibleBound(const Recipe& recipe, const SourceRows<Real>& rows) {
     if (!recipe.plausibility) return {};
     const Plausibility& rule = *recipe.plausibility;
-    return rule.kind == PlausibilityKind::Relative ? shareBound(rows.rows[0], rule.value) : topPBound(rows.rows[0], rule.value, {});
+    return rule.kind == PlausibilityKind::Relative ? shareBound(rows.rows[0], rule.value)
+                                                   : topPBound(rows.rows[0], rule.value, {});
 }
 
 template <class Real>
-std::int64_t addSpecialist(const Recipe& recipe, const SpecialistTerm& term, const SourceRows<Real>& rows, double* out) {
+std::int64_t addSpecialist(const Recipe& recipe, const SpecialistTerm& term, const SourceRows<Real>& rows,
+                           double* out) {
     if (!speaksAt(term, rows.position)) return 0;
     const Real* base = rowOf(rows, 0);
     std::int64_t silent = 0;
@@ -246,7 +255,8 @@ std::int64_t addSpecialist(const Recipe& recipe, const SpecialistTerm& term, con
     std::int32_t count = 0;
 #pragma omp simd reduction(+ : count)
     for (std::size_t v = 0; v < n; ++v) {
-        const Say say = sayOf(weight, static_cast<double>(own[v]), referenced ? static_cast<double>(reference[v]) : 0.0, floor);
+        const Say say =
+            sayOf(weight, static_cast<double>(own[v]), referenced ? static_cast<double>(reference[v]) : 0.0, floor);
         out[v] += say.total();
         count += say.silent && static_cast<double>(base[v]) != kOut ? 1 : 0;
     }
@@ -275,15 +285,16 @@ Score scoreRow(const Recipe& recipe, const SourceRows<Real>& rows, double* out) 
     return recipe.rule == Rule::Product ? productRow(recipe, rows, out) : mixtureRow(recipe, rows, out);
 }
 
-#define COUNTERPOINT_INSTANTIATE(Real)                                                                                        \
-    template Say sayAt<Real>(const Recipe&, const SpecialistTerm&, const SourceRows<Real>&, TokenId) noexcept;               \
-    template double activity<Real>(const SpecialistTerm&, const SourceRows<Real>&);                                          \
-    template void shiftOf<Real>(const Recipe&, const SourceRows<Real>&, std::size_t, std::size_t, double*);                  \
-    template const SpecialistTerm* mostActive<Real>(const Recipe&, const SourceRows<Real>&);                                 \
-    template double endOfTextAt<Real>(const Recipe&, const SourceRows<Real>&, const SpecialistTerm*, TokenId) noexcept;      \
-    template Bound plausibleBound<Real>(const Recipe&, const SourceRows<Real>&);                                             \
-    template std::int64_t addSpecialist<Real>(const Recipe&, const SpecialistTerm&, const SourceRows<Real>&, double*);       \
-    template double mixtureScoreAt<Real>(const Recipe&, const SourceRows<Real>&, double, TokenId) noexcept; \
+#define COUNTERPOINT_INSTANTIATE(Real)                                                                                 \
+    template Say sayAt<Real>(const Recipe&, const SpecialistTerm&, const SourceRows<Real>&, TokenId) noexcept;         \
+    template double activity<Real>(const SpecialistTerm&, const SourceRows<Real>&);                                    \
+    template void shiftOf<Real>(const Recipe&, const SourceRows<Real>&, std::size_t, std::size_t, double*);            \
+    template const SpecialistTerm* mostActive<Real>(const Recipe&, const SourceRows<Real>&);                           \
+    template double endOfTextAt<Real>(const Recipe&, const SourceRows<Real>&, const SpecialistTerm*,                   \
+                                      TokenId) noexcept;                                                               \
+    template Bound plausibleBound<Real>(const Recipe&, const SourceRows<Real>&);                                       \
+    template std::int64_t addSpecialist<Real>(const Recipe&, const SpecialistTerm&, const SourceRows<Real>&, double*); \
+    template double mixtureScoreAt<Real>(const Recipe&, const SourceRows<Real>&, double, TokenId) noexcept;            \
     template Score scoreRow<Real>(const Recipe&, const SourceRows<Real>&, double*);
 COUNTERPOINT_INSTANTIATE(float)
 COUNTERPOINT_INSTANTIATE(double)

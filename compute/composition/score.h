@@ -1,20 +1,21 @@
 #pragma once
 // R1: what is added to log p_b before normalising, clause by clause on one row.
-//   D(v) = Σ_i w_i c_i(v) δ_i(v), δ_i(v) = log p_i(v) − log p_r(i)(v); then common_shift, eos_policy, plausibility; kl_budget
-//   scales all of it by λ: score(v) = log p_b(v) + λ D(v). Mixture: log of the weighted mean of those who have a say on v.
-// Excluded is a state: a clause sets −∞, it never comes from subtracting infinities. Order of the states: excluded by the
-// base; no say (both, the reference only, or only a source with w < 0); excluded by a source with w > 0. A no-say is counted
-// where the base does not exclude the token (where it does, nobody's say matters).
-// Decisions: common_shift corrects the sum, so it leaves out stop ids whose sum eos_policy replaces; eos_policy, shift and
-// clamp are about δ and act in the product only; plausibility and kl_budget act in both.
-// Shapes: rows and score [V]. Units: nats. Numerics: float64. Errors: Error naming source and position. Thread: any.
-
-#include "compute/composition/compose.h"
-#include "compute/composition/truncate.h"
+//   D(v) = Σ_i w_i c_i(v) δ_i(v), δ_i(v) = log p_i(v) − log p_r(i)(v); then common_shift, eos_policy, plausibility;
+//   kl_budget scales all of it by λ: score(v) = log p_b(v) + λ D(v). Mixture: log of the weighted mean of those who
+//   have a say on v.
+// Excluded is a state: a clause sets −∞, it never comes from subtracting infinities. Order of the states: excluded by
+// the base; no say (both, the reference only, or only a source with w < 0); excluded by a source with w > 0. A no-say
+// is counted where the base does not exclude the token (where it does, nobody's say matters). Decisions: common_shift
+// corrects the sum, so it leaves out stop ids whose sum eos_policy replaces; eos_policy, shift and clamp are about δ
+// and act in the product only; plausibility and kl_budget act in both. Shapes: rows and score [V]. Units: nats.
+// Numerics: float64. Errors: Error naming source and position. Thread: any.
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+
+#include "compute/composition/compose.h"
+#include "compute/composition/truncate.h"
 
 namespace counterpoint::compute::score {
 
@@ -59,7 +60,8 @@ template <class Real>
 const SpecialistTerm* mostActive(const Recipe& recipe, const SourceRows<Real>& rows);
 /// What eos_policy puts in the place of D(v) for a stop id; `active` from mostActive (policy `active` only).
 template <class Real>
-double endOfTextAt(const Recipe& recipe, const SourceRows<Real>& rows, const SpecialistTerm* active, TokenId token) noexcept;
+double endOfTextAt(const Recipe& recipe, const SourceRows<Real>& rows, const SpecialistTerm* active,
+                   TokenId token) noexcept;
 /// The cut that the recipe's plausibility makes in the base row.
 template <class Real>
 Bound plausibleBound(const Recipe& recipe, const SourceRows<Real>& rows);

@@ -1,33 +1,40 @@
-#include "compute/composition/compose.h"
-#include "compute/composition/rowmath.h"
-#include "compute/error.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <string>
 
+#include "compute/composition/compose.h"
+#include "compute/composition/rowmath.h"
+#include "compute/error.h"
+
 namespace counterpoint::compute {
 
-void logSoftmax(std::span<const float> logits, double temperature, std::span<float> out, const char* source, Position position) {
+void logSoftmax(std::span<const float> logits, double temperature, std::span<float> out, const char* source,
+                Position position) {
     const auto fail = [&](const char* what, const char* advice) {
-        throw Error({.where = "source '" + std::string(source) + "', position " + std::to_string(position), .what = what, .advice = advice});
+        throw Error({.where = "source '" + std::string(source) + "', position " + std::to_string(position),
+                     .what = what,
+                     .advice = advice});
     };
     const std::size_t n = out.size();
-    if (logits.size() < n) fail("it gives fewer logits than the tokenizer has tokens", "check that model and tokenizer belong together");
+    if (logits.size() < n)
+        fail("it gives fewer logits than the tokenizer has tokens", "check that model and tokenizer belong together");
     if (!(temperature > 0)) fail("its temperature must be above 0", "set it to 1");
     const float* x = logits.data();
     int improper = 0;
 #pragma omp simd reduction(+ : improper)
     for (std::size_t v = 0; v < n; ++v) improper += x[v] < std::numeric_limits<float>::infinity() ? 0 : 1;
-    if (improper != 0) fail("a logit is not a number or +infinity", "the model's arithmetic overflowed: try float32 or bfloat16");
+    if (improper != 0)
+        fail("a logit is not a number or +infinity", "the model's arithmetic overflowed: try float32 or bfloat16");
     const auto top = static_cast<double>(rowmath::maxOf(x, n));
-    if (top == rowmath::kMinusInfinity<double>) fail("every logit is -infinity, so no token is left", "check the model's files");
+    if (top == rowmath::kMinusInfinity<double>)
+        fail("every logit is -infinity, so no token is left", "check the model's files");
 
     const double rest = std::log(rowmath::sumExp<float>(x, top, 1 / temperature, n));
     float* row = out.data();
 #pragma omp simd
-    for (std::size_t v = 0; v < n; ++v) row[v] = static_cast<float>((static_cast<double>(x[v]) - top) / temperature - rest);
+    for (std::size_t v = 0; v < n; ++v)
+        row[v] = static_cast<float>((static_cast<double>(x[v]) - top) / temperature - rest);
 }
 
 template <class Real>

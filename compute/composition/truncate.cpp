@@ -1,10 +1,10 @@
 #include "compute/composition/truncate.h"
 
-#include "compute/composition/rowmath.h"
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
+
+#include "compute/composition/rowmath.h"
 
 namespace counterpoint::compute {
 namespace {
@@ -29,7 +29,8 @@ template <class Real>
 void collect(std::span<const Real> row, const Bound& within, Real lowest, std::vector<Ranked<Real>>& out) {
     for (std::size_t v = 0; v < row.size(); ++v) {
         const auto token = static_cast<TokenId>(v);
-        if (row[v] >= lowest && row[v] > rowmath::kMinusInfinity<Real> && within.keeps(static_cast<double>(row[v]), token))
+        if (row[v] >= lowest && row[v] > rowmath::kMinusInfinity<Real> &&
+            within.keeps(static_cast<double>(row[v]), token))
             out.push_back({row[v], token});
     }
 }
@@ -88,11 +89,12 @@ Bound topPBound(std::span<const Real> row, double p, const Bound& within) {
     const double top = static_cast<double>(rowmath::maxOf(row.data(), row.size()));
     if (top == rowmath::kMinusInfinity<double>) return {};
     collect(row, within, rowmath::kMinusInfinity<Real>, list);
-    const double target = (p - kGranted<Real>) * massOf(list.data(), list.data() + list.size(), top);
+    const double target = (p - kGranted<Real>)*massOf(list.data(), list.data() + list.size(), top);
     // Most of the mass lies near the top: look there first.
     for (const double depth : {8.0, 16.0}) {
         const auto lowest = static_cast<Real>(top - depth);
-        const auto end = std::partition(list.begin(), list.end(), [lowest](const auto& r) { return r.logProb >= lowest; });
+        const auto end =
+            std::partition(list.begin(), list.end(), [lowest](const auto& r) { return r.logProb >= lowest; });
         const auto upper = static_cast<std::size_t>(end - list.begin());
         if (upper == 0 || massOf(list.data(), list.data() + upper, top) < target) continue;
         list.resize(upper);
@@ -114,8 +116,8 @@ Bound stricter(const Bound& a, const Bound& b) noexcept {
     return a.last < b.last ? a : b;
 }
 
-#define COUNTERPOINT_INSTANTIATE(Real)                                      \
-    template Bound topKBound<Real>(std::span<const Real>, std::int64_t);    \
+#define COUNTERPOINT_INSTANTIATE(Real)                                           \
+    template Bound topKBound<Real>(std::span<const Real>, std::int64_t);         \
     template Bound topPBound<Real>(std::span<const Real>, double, const Bound&); \
     template Bound shareBound<Real>(std::span<const Real>, double);
 COUNTERPOINT_INSTANTIATE(float)

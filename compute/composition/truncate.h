@@ -1,14 +1,15 @@
 #pragma once
-// R2: truncation in the order top-k, top-p, min-p, each on the renormalised survivors of the one before. All three keep a
-// prefix of the order (p descending, id ascending), so each is one Bound and the strictest decides. Never sorts the row:
-// selection by nth_element, halving for top-p. top-p keeps the shortest prefix that reaches P, at least one token; sums in
-// float64, with 8 units of the row's rounding granted at the edge. Shapes: row [V], log-probabilities. Pure; thread: any.
-
-#include "compute/step.h"
+// R2: truncation in the order top-k, top-p, min-p, each on the renormalised survivors of the one before. All three keep
+// a prefix of the order (p descending, id ascending), so each is one Bound and the strictest decides. Never sorts the
+// row: selection by nth_element, halving for top-p. top-p keeps the shortest prefix that reaches P, at least one token;
+// sums in float64, with 8 units of the row's rounding granted at the edge. Shapes: row [V], log-probabilities. Pure;
+// thread: any.
 
 #include <cstdint>
 #include <limits>
 #include <span>
+
+#include "compute/step.h"
 
 namespace counterpoint::compute {
 

@@ -1,9 +1,9 @@
 #include "compute/random/noise.h"
 
-#include "compute/random/philox.h"
-
 #include <boost/math/special_functions/erf.hpp>
 #include <cmath>
+
+#include "compute/random/philox.h"
 
 namespace counterpoint::compute {
 
@@ -19,9 +19,9 @@ double uniform(const std::array<std::uint32_t, 4>& words) noexcept {
 }
 
 double tokenGumbel(const TokenAddress& address) noexcept {
-    const double u = uniform(philox({static_cast<std::uint32_t>(address.token), static_cast<std::uint32_t>(address.position),
-                                     address.stream, 0},
-                                    detail::keyOf(address.seed)));
+    const double u = uniform(philox(
+        {static_cast<std::uint32_t>(address.token), static_cast<std::uint32_t>(address.position), address.stream, 0},
+        detail::keyOf(address.seed)));
     return -std::log(-std::log(u));
 }
 
@@ -32,7 +32,8 @@ double copulaNormal(const NormalAddress& address) noexcept {
     // Φ⁻¹(u) from the nearer tail: 2u and 2(1−u) are exact in float64, so both tails keep their full precision.
     using Policy = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
     constexpr double kRootTwo = 1.41421356237309504880;
-    return u < 0.5 ? -kRootTwo * boost::math::erfc_inv(2 * u, Policy()) : kRootTwo * boost::math::erfc_inv(2 * (1 - u), Policy());
+    return u < 0.5 ? -kRootTwo * boost::math::erfc_inv(2 * u, Policy())
+                   : kRootTwo * boost::math::erfc_inv(2 * (1 - u), Policy());
 }
 
 }  // namespace counterpoint::compute

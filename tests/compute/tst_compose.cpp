@@ -1,15 +1,15 @@
 // R1, R2, R5 against golden/compose.json (float64 1e-9, float32 2e-5 + 2e-5·|x|) and against the plain reference of
 // tests/support/naivecompose.h on random rows with excluded tokens.
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+
 #include "compute/composition/compose.h"
 #include "compute/composition/divergence.h"
 #include "compute/error.h"
 #include "tests/support/fixture.h"
 #include "tests/support/naivecompose.h"
 #include "tests/support/rows.h"
-
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <random>
 
 using namespace counterpoint::compute;
 using namespace counterpoint::tests;
@@ -26,12 +26,15 @@ std::vector<double> numbers(const json& list) {
 template <class Real>
 bool near(double got, double wanted) {
     if (got == wanted) return true;
-    return std::abs(got - wanted) <= (std::is_same_v<Real, double> ? 1e-9 * (1 + std::abs(wanted)) : 2e-5 + 2e-5 * std::abs(wanted));
+    return std::abs(got - wanted) <=
+           (std::is_same_v<Real, double> ? 1e-9 * (1 + std::abs(wanted)) : 2e-5 + 2e-5 * std::abs(wanted));
 }
 
-#define NEAR(Real, got, wanted, what)                                                                                       \
-    QVERIFY2(near<Real>(got, wanted),                                                                                       \
-             qPrintable(QStringLiteral("%1: got %2, wanted %3").arg(QString::fromStdString(what)).arg(double(got), 0, 'g', 12).arg(double(wanted), 0, 'g', 12)))
+#define NEAR(Real, got, wanted, what)                                                    \
+    QVERIFY2(near<Real>(got, wanted), qPrintable(QStringLiteral("%1: got %2, wanted %3") \
+                                                     .arg(QString::fromStdString(what))  \
+                                                     .arg(double(got), 0, 'g', 12)       \
+                                                     .arg(double(wanted), 0, 'g', 12)))
 
 template <class Real>
 void golden(const json& c) {
@@ -48,7 +51,8 @@ void golden(const json& c) {
         const Storage<Real> in(rows);
         compose<Real>(r, priors, in.source, stages);
         const auto wanted = numbers(e["log_prob"][t]);
-        for (std::size_t v = 0; v < wanted.size(); ++v) NEAR(Real, double(stages.temperature[v]), wanted[v], "log_prob");
+        for (std::size_t v = 0; v < wanted.size(); ++v)
+            NEAR(Real, double(stages.temperature[v]), wanted[v], "log_prob");
         const Diagnostics d = diagnose<Real>(r, priors, in.source, stages);
         NEAR(Real, d.drift, number(e["kl_to_base"][t]), "kl_to_base");
         if (!e["kl_from_base"].is_null()) NEAR(Real, d.klFromBase, number(e["kl_from_base"][t]), "kl_from_base");
@@ -76,7 +80,8 @@ RandomCase randomCase(unsigned seed) {
     const int size = 2 + below(40), k = below(5);
     RandomCase c;
     std::vector<double> weights;
-    for (int i = 0; i < k; ++i) weights.push_back(chance(0.1) ? 0.0 : chance(0.2) ? -std::abs(normal(gen)) : std::abs(normal(gen)));
+    for (int i = 0; i < k; ++i)
+        weights.push_back(chance(0.1) ? 0.0 : chance(0.2) ? -std::abs(normal(gen)) : std::abs(normal(gen)));
     c.recipe = recipeOf(weights);
     for (int i = 0; i <= k; ++i) {
         std::vector<double> logits;
@@ -100,7 +105,9 @@ RandomCase randomCase(unsigned seed) {
     r.eosPolicy = static_cast<EosPolicy>(below(5));
     r.commonShift = chance(0.4);
     r.floor = chance(0.5) ? 1.0 : 30;
-    if (chance(0.3)) r.plausibility = Plausibility{chance(0.5) ? PlausibilityKind::Relative : PlausibilityKind::TopP, 0.05 + 0.3 * chance(0.5)};
+    if (chance(0.3))
+        r.plausibility =
+            Plausibility{chance(0.5) ? PlausibilityKind::Relative : PlausibilityKind::TopP, 0.05 + 0.3 * chance(0.5)};
     if (chance(0.3)) r.klBudget = 0.05 + 0.3 * std::abs(normal(gen));
     r.temperature = chance(0.3) ? 1.0 : chance(0.1) ? 0.0 : 0.3 + std::abs(normal(gen));
     if (chance(0.3)) r.topK = 1 + below(size);

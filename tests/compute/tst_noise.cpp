@@ -1,10 +1,10 @@
 // R3, R11: addressed noise against golden/noise.json (made by an independent implementation; 1e-12).
-#include "compute/random/noise.h"
-#include "tests/support/fixture.h"
-
 #include <charconv>
 #include <fstream>
 #include <nlohmann/json.hpp>
+
+#include "compute/random/noise.h"
+#include "tests/support/fixture.h"
 
 using namespace counterpoint::compute;
 using nlohmann::json;
@@ -86,8 +86,8 @@ class TestNoise : public QObject {
     // Every part of an address matters.
     void addressesDiffer() {
         const double g = tokenGumbel({7, 3, 5, 1});
-        for (const TokenAddress& other : {TokenAddress{8, 3, 5, 1}, TokenAddress{7 + (1ull << 32), 3, 5, 1}, TokenAddress{7, 4, 5, 1},
-                                          TokenAddress{7, 3, 6, 1}, TokenAddress{7, 3, 5, 2}})
+        for (const TokenAddress& other : {TokenAddress{8, 3, 5, 1}, TokenAddress{7 + (1ull << 32), 3, 5, 1},
+                                          TokenAddress{7, 4, 5, 1}, TokenAddress{7, 3, 6, 1}, TokenAddress{7, 3, 5, 2}})
             QVERIFY(tokenGumbel(other) != g);
         const double z = copulaNormal({7, NormalKind::Zeta, 1, 2, 3, 4});
         for (const NormalAddress& other :

@@ -1,9 +1,8 @@
 #pragma once
-// A scripted source and a small tokenizer for tests without a model: n ids, id i is one letter; logits are a fixed function of
-// the ids before a row, so that any two ways of feeding the same ids must agree. Padded columns are biased highest, so that
-// forgetting to cut them shows. Faults on request: throw, or become NaN, at the n-th id ever fed; stop inside a chunk.
-
-#include "compute/sources/source.h"
+// A scripted source and a small tokenizer for tests without a model: n ids, id i is one letter; logits are a fixed
+// function of the ids before a row, so that any two ways of feeding the same ids must agree. Padded columns are biased
+// highest, so that forgetting to cut them shows. Faults on request: throw, or become NaN, at the n-th id ever fed; stop
+// inside a chunk.
 
 #include <cmath>
 #include <limits>
@@ -11,11 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "compute/sources/source.h"
+
 namespace counterpoint::tests {
 
 class FakeTokenizer : public compute::Tokenizer {
   public:
-    explicit FakeTokenizer(std::int64_t size, std::optional<compute::TokenId> bos = {}, std::optional<compute::TokenId> eos = {})
+    explicit FakeTokenizer(std::int64_t size, std::optional<compute::TokenId> bos = {},
+                           std::optional<compute::TokenId> eos = {})
         : m_bos(bos), m_eos(eos) {
         for (std::int64_t i = 0; i < size; ++i) m_bytes.push_back(std::string(1, static_cast<char>('a' + i % 26)));
     }
@@ -46,14 +48,14 @@ class FakeTokenizer : public compute::Tokenizer {
 };
 
 struct FakeScript {
-    std::uint32_t voice = 1;              ///< another number, another model
-    std::int64_t paddedColumns = 0;       ///< beyond the tokenizer, biased to +50
-    float sharpness = 3;                  ///< scale of the logits
-    std::vector<float> bias;              ///< [V], added to every row (−∞ = excluded); empty: none
+    std::uint32_t voice = 1;         ///< another number, another model
+    std::int64_t paddedColumns = 0;  ///< beyond the tokenizer, biased to +50
+    float sharpness = 3;             ///< scale of the logits
+    std::vector<float> bias;         ///< [V], added to every row (−∞ = excluded); empty: none
     compute::Position maxPositions = 0;
     std::vector<compute::TokenId> stopIds;
-    std::int64_t throwAtId = -1;          ///< throws Error when this many ids have been fed in all
-    std::int64_t nanAtId = -1;            ///< the row after that many ids holds a NaN
+    std::int64_t throwAtId = -1;  ///< throws Error when this many ids have been fed in all
+    std::int64_t nanAtId = -1;    ///< the row after that many ids holds a NaN
 };
 
 class FakeSource : public compute::Source {
@@ -83,7 +85,8 @@ class FakeSource : public compute::Source {
         const auto width = static_cast<std::size_t>(m_info.logitWidth);
         for (std::size_t j = 0; j < ids.size(); ++j) {
             m_ids.push_back(ids[j]);
-            if (++fed == m_script.throwAtId) throw compute::Error({.where = m_info.path, .what = "the script fails here"});
+            if (++fed == m_script.throwAtId)
+                throw compute::Error({.where = m_info.path, .what = "the script fails here"});
             const std::int64_t row = static_cast<std::int64_t>(j) - (static_cast<std::int64_t>(ids.size()) - rows);
             if (row >= 0) fill(logits.subspan(static_cast<std::size_t>(row) * width, width));
             if (row >= 0 && fed == m_script.nanAtId)

@@ -1,13 +1,13 @@
 #pragma once
-// R1, R2 and R5 written plainly in float64, token by token from SPEC.md's sentences and sharing nothing with the library:
-// what the library is compared with on random rows. Slow on purpose.
-
-#include "compute/composition/recipe.h"
+// R1, R2 and R5 written plainly in float64, token by token from SPEC.md's sentences and sharing nothing with the
+// library: what the library is compared with on random rows. Slow on purpose.
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <vector>
+
+#include "compute/composition/recipe.h"
 
 namespace counterpoint::tests::naive {
 
@@ -94,7 +94,8 @@ inline Row score(const compute::Recipe& r, const std::vector<Row>& rows, compute
         if (a > most) most = a, mostActive = i;
     }
     std::vector<std::size_t> ranked = ranking(base), nucleus;
-    if (r.plausibility && r.plausibility->kind == PlausibilityKind::TopP) nucleus = topP(base, ranked, r.plausibility->value);
+    if (r.plausibility && r.plausibility->kind == PlausibilityKind::TopP)
+        nucleus = topP(base, ranked, r.plausibility->value);
     if (noSay) *noSay = 0;
     for (int v = 0; v < size; ++v) {
         if (base[v] == kOut) continue;
@@ -127,7 +128,8 @@ inline Row score(const compute::Recipe& r, const std::vector<Row>& rows, compute
         if (extras && stop && r.eosPolicy != EosPolicy::Sum) {
             double largest = -INFINITY;
             for (int i : who)
-                if (r.specialists[i].enabled && r.specialists[i].weight * scale != 0) largest = std::max(largest, terms[i]);
+                if (r.specialists[i].enabled && r.specialists[i].weight * scale != 0)
+                    largest = std::max(largest, terms[i]);
             if (r.eosPolicy == EosPolicy::Mean) d = n ? sum / n : 0;
             if (r.eosPolicy == EosPolicy::Max) d = n ? largest : 0;
             if (r.eosPolicy == EosPolicy::Base) d = 0;
@@ -147,8 +149,8 @@ inline Row score(const compute::Recipe& r, const std::vector<Row>& rows, compute
     return s;
 }
 
-inline Result compose(const compute::Recipe& r, const std::vector<compute::PriorTerm>& priors, const std::vector<Row>& rows,
-                      compute::Position t) {
+inline Result compose(const compute::Recipe& r, const std::vector<compute::PriorTerm>& priors,
+                      const std::vector<Row>& rows, compute::Position t) {
     using namespace compute;
     Result x;
     const Row& base = rows[0];
@@ -195,7 +197,8 @@ inline Result compose(const compute::Recipe& r, const std::vector<compute::Prior
     }
     d.activity.assign(rows.size(), 0);
     d.eos.assign(rows.size(), 0);
-    for (const auto& q : r.specialists) d.activity[q.source] = klOf(rows[q.source], rows[q.reference < 0 ? 0 : q.reference]);
+    for (const auto& q : r.specialists)
+        d.activity[q.source] = klOf(rows[q.source], rows[q.reference < 0 ? 0 : q.reference]);
     for (int id : r.stopIds) {
         for (std::size_t i = 0; i < rows.size(); ++i) d.eos[i] += std::exp(rows[i][id]);
         d.eosComposed += std::exp(p[id]);
@@ -216,10 +219,10 @@ inline Result compose(const compute::Recipe& r, const std::vector<compute::Prior
     std::vector<int> agreeing;
     for (const auto& q : r.specialists)
         if (q.enabled && q.weight != 0 && ranking(rows[q.source])[0] == best) agreeing.push_back(q.source);
-    d.winner = best == bestBase         ? WinnerKind::Base
-               : agreeing.empty()       ? WinnerKind::Nobody
-               : agreeing.size() == 1   ? WinnerKind::Specialist
-                                        : WinnerKind::Several;
+    d.winner = best == bestBase       ? WinnerKind::Base
+               : agreeing.empty()     ? WinnerKind::Nobody
+               : agreeing.size() == 1 ? WinnerKind::Specialist
+                                      : WinnerKind::Several;
     if (d.winner == WinnerKind::Specialist) d.winnerSource = agreeing[0];
     return x;
 }

@@ -1,12 +1,12 @@
 #pragma once
 // Small rows for tests of composition: log-softmax of given logits, and conversions to the storage type.
 
-#include "compute/composition/compose.h"
-
 #include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
+
+#include "compute/composition/compose.h"
 
 namespace counterpoint::tests {
 
