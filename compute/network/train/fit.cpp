@@ -40,7 +40,8 @@ FitResult fit(Llama& model, WindowStream& stream, const std::vector<std::vector<
     std::vector<at::Tensor> best;
     double sum = 0;
     std::int64_t counted = 0;
-    for (std::int64_t step = 0; step < o.steps; ++step) {
+    const std::int64_t steps = o.stopAfter > 0 ? std::min(o.stopAfter, o.steps) : o.steps;
+    for (std::int64_t step = 0; step < steps; ++step) {
         const std::int64_t window = step % 8 == 7 ? model.shape.maxPositions : model.shape.maxPositions / 2;
         const Batch batch = stream.next(std::max<std::int64_t>(1, o.tokensPerStep / window), window);
         const auto tensor = [&](const std::vector<std::int64_t>& ids) {
@@ -56,7 +57,7 @@ FitResult fit(Llama& model, WindowStream& stream, const std::vector<std::vector<
         optimiser.step(rateAt(o, step));
         sum += value;
         ++counted;
-        if ((step + 1) % o.evaluateEvery != 0 && step + 1 != o.steps) continue;
+        if ((step + 1) % o.evaluateEvery != 0 && step + 1 != steps) continue;
         const FitPoint point{step + 1, sum / static_cast<double>(counted), heldOutLoss(model, heldOut).first,
                              seconds()};
         sum = 0;

@@ -2,7 +2,8 @@
 // One training run: warm-up, cosine decay, held-out loss as it goes; keeps the best held-out weights where asked.
 //   η(t) = peak·t/warm-up, then final + (peak − final)·½(1 + cos π·progress)
 // Every eighth batch has windows of the model's full length, the others half of it, all with the same number of tokens.
-// Deterministic in the seed with one thread. Errors: Error naming the step when the loss is not finite. Thread: one owner.
+// Deterministic in the seed with one thread. Errors: Error naming the step when the loss is not finite. Thread: one
+// owner.
 
 #include <functional>
 #include <vector>
@@ -14,9 +15,11 @@
 namespace counterpoint::network::train {
 
 struct FitOptions {
-    std::int64_t steps = 2000, warmUp = 100, tokensPerStep = 1024, evaluateEvery = 200;
+    std::int64_t steps = 2000;   ///< of the schedule
+    std::int64_t stopAfter = 0;  ///< steps really done; 0: all (a trunk stops at a high rate, its branches anneal)
+    std::int64_t warmUp = 100, tokensPerStep = 1024, evaluateEvery = 200;
     double peakRate = 3e-3, finalRate = 3e-5, dropout = 0.0;
-    OptimiserOptions optimiser;
+    OptimiserOptions optimiser = {};
     std::uint64_t seed = 1;
     bool keepBest = true;  ///< false: the last weights (fine-tuning moves away from the held-out stories on purpose)
 };

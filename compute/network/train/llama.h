@@ -21,7 +21,7 @@ namespace counterpoint::network::train {
 using compute::TokenId;
 
 struct ModelShape {
-    std::int64_t vocabulary = 1536, dim = 128, hidden = 336, layers = 5, heads = 4, keyValueHeads = 2,
+    std::int64_t vocabulary = 1536, dim = 96, hidden = 256, layers = 5, heads = 4, keyValueHeads = 2,
                  maxPositions = 512;
     double ropeTheta = 10000, normEpsilon = 1e-5;
 };

@@ -1,14 +1,15 @@
 #pragma once
-// One step of the optimiser. Matrices inside the layers: Muon (K. Jordan et al. 2024, in the scale of arXiv 2502.16982);
-// the embedding and the norms: AdamW (arXiv 1711.05101). The gradient is first clipped to norm `clip`.
+// One step of the optimiser. Matrices inside the layers: Muon (K. Jordan et al. 2024, in the scale of arXiv
+// 2502.16982); the embedding and the norms: AdamW (arXiv 1711.05101). The gradient is first clipped to norm `clip`.
 //   Muon:  b ← μb + g;  O = orthogonalised(g + μb);  θ ← θ(1 − ηλ) − η·0.2·√max(rows, columns)·O
 //   AdamW: m ← β₁m + (1−β₁)g;  v ← β₂v + (1−β₂)g²;  θ ← θ(1 − ηλ) − η·m̂/(√v̂ + ε);  no decay on norms
-//   orthogonalised: X = G/‖G‖, then five times X ← aX + (bA + cA²)X, A = XXᵀ, which drives every singular value towards 1
+//   orthogonalised: X = G/‖G‖, then five times X ← aX + (bA + cA²)X, A = XXᵀ, which drives every singular value towards
+//   1
 // Shapes: as the model's parameters, float32. Thread: one owner.
 
-#include "compute/network/train/llama.h"
-
 #include <vector>
+
+#include "compute/network/train/llama.h"
 
 namespace counterpoint::network::train {
 

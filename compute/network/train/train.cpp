@@ -28,19 +28,19 @@ namespace {
 constexpr std::string_view kHelp =
     R"(counterpoint_train: small models of the Llama layout, from a text of stories separated by <|endoftext|>
 
-  counterpoint_train --text FILE --out DIR [--seed S]            vocabulary, base, dialogue and animals
+  counterpoint_train --text FILE --out DIR [--seed S]            vocabulary, trunk; base, dialogue and animals from it
   counterpoint_train vocabulary --text FILE --out DIR [--size V]
   counterpoint_train base --text FILE --tokenizer FILE --out DIR [shape] [fit]
   counterpoint_train finetune --text FILE --from DIR --skill dialogue|animals|none --out DIR [--gain G] [fit]
   counterpoint_train check [--seed S]                            gradient against finite differences
 
-  shape: --dim 128 --hidden 336 --layers 5 --heads 4 --kv-heads 2 --positions 512
-  fit:   --steps N --warm-up N --rate R --dropout P --batch TOKENS --evaluate-every N --seed S --held-out 150
+  shape: --dim 96 --hidden 256 --layers 5 --heads 4 --kv-heads 2 --positions 512
+  fit:   --steps N --stop-after N --warm-up N --rate R --dropout P --batch TOKENS --evaluate-every N --seed S --held-out 150
          --dtype float32|float16|bfloat16 (of the file)
 
 Each model directory gets training.json with the losses, the options and the hash of the text.
 )";
-constexpr std::string_view kFitKeys = "steps warm-up rate dropout batch evaluate-every seed held-out dtype";
+constexpr std::string_view kFitKeys = "steps stop-after warm-up rate dropout batch evaluate-every seed held-out dtype";
 constexpr std::size_t kHeldOut = 150;
 
 struct Data {
@@ -71,6 +71,7 @@ compute::DType storageType(const Arguments& a) {
 
 FitOptions fitOptions(const Arguments& a, FitOptions o) {
     o.steps = a.number("steps", o.steps);
+    o.stopAfter = a.number("stop-after", o.stopAfter);
     o.warmUp = a.number("warm-up", o.warmUp);
     o.peakRate = a.number("rate", o.peakRate);
     o.finalRate = o.peakRate / 100;
@@ -84,12 +85,17 @@ FitOptions fitOptions(const Arguments& a, FitOptions o) {
 OrderedJson optionsJson(const FitOptions& o) {
     return {{"seed", o.seed},
             {"steps", o.steps},
+            {"stop_after", o.stopAfter},
             {"tokens_per_step", o.tokensPerStep},
             {"warm_up", o.warmUp},
             {"peak_rate", o.peakRate},
             {"final_rate", o.finalRate},
-            {"weight_decay", o.optimiser.weightDecay}, {"beta1", o.optimiser.beta1}, {"beta2", o.optimiser.beta2},
-            {"momentum", o.optimiser.momentum}, {"clip", o.optimiser.clip}, {"dropout", o.dropout}};
+            {"weight_decay", o.optimiser.weightDecay},
+            {"beta1", o.optimiser.beta1},
+            {"beta2", o.optimiser.beta2},
+            {"momentum", o.optimiser.momentum},
+            {"clip", o.optimiser.clip},
+            {"dropout", o.dropout}};
 }
 
 // Fits, writes the model, and measures the held-out loss of what was written (rounded to its storage type).
@@ -151,8 +157,7 @@ void base(const Arguments& a) {
     const auto tokenizer = compute::spm().open(out / "tokenizer.model", out);
     s.vocabulary = tokenizer->size();
     const Data data = readData(a, *tokenizer);
-    const FitOptions o =
-        fitOptions(a, {.steps = 3000, .warmUp = 100, .evaluateEvery = 300, .peakRate = 3e-3, .dropout = 0.05});
+    const FitOptions o = fitOptions(a, {.steps = 2200, .warmUp = 50, .evaluateEvery = 400, .peakRate = 1e-2});
     Llama m = initialise(s, o.seed);
     writeReport(out, fitAndWrite(m, data, {}, o, out, storageType(a)));
 }
@@ -165,14 +170,14 @@ void finetune(const Arguments& a) {
     Llama m = readModel(from);
     writeTokenizer(from / "tokenizer.model", out, m.shape.maxPositions);
     const Data data = readData(a, *compute::spm().open(out / "tokenizer.model", out));
-    const FitOptions o = fitOptions(
-        a, {.steps = 400, .warmUp = 40, .evaluateEvery = 100, .peakRate = 6e-4, .dropout = 0.05, .keepBest = false});
+    const FitOptions o =
+        fitOptions(a, {.steps = 150, .warmUp = 5, .evaluateEvery = 150, .peakRate = 7e-3, .keepBest = false});
     OrderedJson choice;
     std::vector<double> weight;
     if (skill != "none") {
         std::vector<SkillRate> rates;
         for (const auto& story : data.corpus.train) rates.push_back(skillRate(story));
-        const double gain = a.number("gain", 2.0);
+        const double gain = a.number("gain", skill == "dialogue" ? 2.5 : 3.0);
         Tilt t = tilt(rates, skill == "dialogue" ? Skill::Dialogue : Skill::Animals, gain);
         const auto rateJson = [](const SkillRate& r) {
             return OrderedJson{
@@ -188,6 +193,7 @@ void finetune(const Arguments& a) {
     }
     OrderedJson report = fitAndWrite(m, data, std::move(weight), o, out, storageType(a));
     report["choice"] = std::move(choice);
+    report["from"] = compute::readOrderedJson(from / "training.json");
     writeReport(out, report);
 }
 
@@ -210,9 +216,12 @@ int part(std::vector<std::string> words) {
     return trainMain(static_cast<int>(argv.size()), argv.data());
 }
 
+// Base and specialists are branches of one trunk, annealed alike on stories weighted differently: what more training
+// changes anyway is in all three, so that a specialist minus the base is the skill and little else.
 int everything(const Arguments& a) {
     const std::string text = a.text("text"), seed = a.text("seed", "1");
     const fs::path out = a.text("out");
+    const std::string trunk = (out / "trunk").string();
     const auto common = [&](std::vector<std::string> words, const char* name) {
         for (const auto& word : {std::string("--text"), text, std::string("--out"), (out / name).string()})
             words.push_back(word);
@@ -220,12 +229,16 @@ int everything(const Arguments& a) {
     };
     const std::vector<std::vector<std::string>> parts = {
         common({"vocabulary"}, "vocabulary"),
-        common({"base", "--seed", seed, "--tokenizer", (out / "vocabulary" / "tokenizer.model").string()}, "base"),
-        common({"finetune", "--seed", seed, "--skill", "dialogue", "--from", (out / "base").string()}, "dialogue"),
-        common({"finetune", "--seed", seed, "--skill", "animals", "--from", (out / "base").string()}, "animals")};
+        common({"base", "--seed", seed, "--stop-after", "800", "--dtype", "float32", "--tokenizer",
+                (out / "vocabulary" / "tokenizer.model").string()},
+               "trunk"),
+        common({"finetune", "--seed", seed, "--skill", "none", "--from", trunk}, "base"),
+        common({"finetune", "--seed", seed, "--skill", "dialogue", "--from", trunk}, "dialogue"),
+        common({"finetune", "--seed", seed, "--skill", "animals", "--from", trunk}, "animals")};
     for (const auto& words : parts)
         if (const int code = part(words); code != 0) return code;
     fs::remove_all(out / "vocabulary");
+    fs::remove_all(trunk);
     return 0;
 }
 
