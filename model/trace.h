@@ -31,6 +31,7 @@ struct Trace {
     std::optional<compute::Position> flip;  ///< first position where the present dials would draw another token (R3)
     std::string stop;                       ///< "eos|limit|context|user|error", "" while running
     std::optional<compute::TokenId> stopId;
+    std::vector<compute::TokenId> stopIds;  ///< the union the used models state; the session's own come before it (toRecipe)
     double tokensPerSecond = 0;
 
     /// The step about `position`, or nullptr.
