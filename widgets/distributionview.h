@@ -1,14 +1,14 @@
 #pragma once
-// DistributionView: the distribution at the cursor, as a plot and as a table (token, base, each source, composed, kept) that
-// mouse and keyboard select in; R1, R2. Probabilities at the stage temperature; truncated tokens are grey.
-// Thread: the window thread. Knows no document: show() gives it what to draw.
-
-#include "model/diagnostics.h"
-#include "widgets/plotpanel.h"
+// DistributionView: the distribution at the cursor, as a plot and as a table (token, base, each source, composed, kept)
+// that mouse and keyboard select in; R1, R2. Probabilities at the stage temperature; truncated tokens are grey. Thread:
+// the window thread. Knows no document: show() gives it what to draw.
 
 #include <QLabel>
 #include <QTableWidget>
 #include <QWidget>
+
+#include "model/diagnostics.h"
+#include "widgets/plotpanel.h"
 
 namespace counterpoint::widgets {
 

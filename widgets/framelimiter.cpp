@@ -2,7 +2,6 @@
 
 #include <QEvent>
 #include <QWidget>
-
 #include <algorithm>
 #include <utility>
 

@@ -2,12 +2,12 @@
 // LedgerView: the signed split of log p̂ of the selected token (R4) as a waterfall and as a table that ends in the sum.
 // Thread: the window thread. Knows no document: show() gives it what to draw.
 
-#include "model/diagnostics.h"
-#include "widgets/plotpanel.h"
-
 #include <QLabel>
 #include <QTableWidget>
 #include <QWidget>
+
+#include "model/diagnostics.h"
+#include "widgets/plotpanel.h"
 
 namespace counterpoint::widgets {
 

@@ -3,8 +3,8 @@
 #include <QApplication>
 #include <QFontDatabase>
 #include <QFontMetricsF>
+#include <QStyle>
 #include <QStyleFactory>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -14,7 +14,8 @@ namespace {
 
 QColor hex(unsigned rgb) { return QColor::fromRgb(static_cast<QRgb>(rgb)); }
 
-// Okabe & Ito, "Color Universal Design" (2008), less their blue: it is the accent of the light window. The base is neutral.
+// Okabe & Ito, "Color Universal Design" (2008), less their blue: it is the accent of the light window. The base is
+// neutral.
 constexpr unsigned kOrange = 0xE69F00, kGreen = 0x009E73, kPurple = 0xCC79A7, kVermillion = 0xD55E00, kSky = 0x56B4E9,
                    kYellow = 0xF0E442, kBlue = 0x0072B2;
 
@@ -79,7 +80,9 @@ Theme paper() {
 
 ThemeKind g_current = ThemeKind::Light;
 
-double linear(double channel) { return channel <= 0.04045 ? channel / 12.92 : std::pow((channel + 0.055) / 1.055, 2.4); }
+double linear(double channel) {
+    return channel <= 0.04045 ? channel / 12.92 : std::pow((channel + 0.055) / 1.055, 2.4);
+}
 double luminance(const QColor& c) {
     return 0.2126 * linear(c.redF()) + 0.7152 * linear(c.greenF()) + 0.0722 * linear(c.blueF());
 }

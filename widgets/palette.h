@@ -1,14 +1,13 @@
 #pragma once
-// The looks of the house in one place: colours of the light and the dark window and of paper, spacing, numbers for eyes.
-// One accent colour; categories after Okabe & Ito (colour-blind safe), magnitudes viridis or cividis. Text on its background
-// has a contrast of at least 4.5 : 1 (WCAG 2.1 AA; measured in tst_plotpalette).
-// Thread: the window thread (currentTheme); the tables are immutable.
+// The looks of the house in one place: colours of the light and the dark window and of paper, spacing, numbers for
+// eyes. One accent colour; categories after Okabe & Ito (colour-blind safe), magnitudes viridis or cividis. Text on its
+// background has a contrast of at least 4.5 : 1 (WCAG 2.1 AA; measured in tst_plotpalette). Thread: the window thread
+// (currentTheme); the tables are immutable.
 
 #include <QColor>
 #include <QFont>
 #include <QPalette>
 #include <QString>
-
 #include <array>
 #include <span>
 
@@ -20,18 +19,18 @@ enum class ThemeKind { Light, Dark, Paper };
 
 struct Theme {
     ThemeKind kind = ThemeKind::Light;
-    QColor window;      ///< behind docks
-    QColor surface;     ///< plots, lists, editors
-    QColor raised;      ///< buttons, headers
+    QColor window;   ///< behind docks
+    QColor surface;  ///< plots, lists, editors
+    QColor raised;   ///< buttons, headers
     QColor text;
-    QColor quiet;       ///< secondary text: units, axis numbers, hints
-    QColor line;        ///< borders
-    QColor grid;        ///< grid lines of plots
-    QColor accent;      ///< the one accent: cursor, selection, the composed distribution
-    QColor onAccent;    ///< text on the accent
-    QColor selection;   ///< quiet tint of the accent behind selected rows
+    QColor quiet;      ///< secondary text: units, axis numbers, hints
+    QColor line;       ///< borders
+    QColor grid;       ///< grid lines of plots
+    QColor accent;     ///< the one accent: cursor, selection, the composed distribution
+    QColor onAccent;   ///< text on the accent
+    QColor selection;  ///< quiet tint of the accent behind selected rows
     QColor warning, failure, good;
-    QColor grey;        ///< truncated, switched off
+    QColor grey;                       ///< truncated, switched off
     std::array<QColor, 8> categories;  ///< [0] the base, then specialists in rack order
 };
 
@@ -54,7 +53,7 @@ double contrast(const QColor& a, const QColor& b);
 
 namespace spacing {
 constexpr int hair = 2, tight = 4, normal = 8, wide = 12, page = 16;
-constexpr int row = 24;      ///< height of table rows and of one-line controls
+constexpr int row = 24;  ///< height of table rows and of one-line controls
 constexpr int radius = 4;
 }  // namespace spacing
 

@@ -1,14 +1,14 @@
 #pragma once
-// PlotDock: the dock of one row of the table of diagnostics. "distribution" and "ledger" get their own views with a table, every
-// other row a plot. It follows the document: trace, cursor, selected token; clicks go back as cursor, token and branch.
-// The title tells the equation and rule on hover. Exports are drawn here and written on the analysis lane; a notice says where.
-// Thread: the window thread.
-
-#include "model/document.h"
-#include "widgets/plotpanel.h"
+// PlotDock: the dock of one row of the table of diagnostics. "distribution" and "ledger" get their own views with a
+// table, every other row a plot. It follows the document: trace, cursor, selected token; clicks go back as cursor,
+// token and branch. The title tells the equation and rule on hover. Exports are drawn here and written on the analysis
+// lane; a notice says where. Thread: the window thread.
 
 #include <QDockWidget>
 #include <QTimer>
+
+#include "model/document.h"
+#include "widgets/plotpanel.h"
 
 namespace counterpoint::widgets {
 

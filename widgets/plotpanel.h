@@ -1,14 +1,13 @@
 #pragma once
-// PlotPanel: a PlotView with what every plot offers from its context menu: export (PDF, SVG, PNG, CSV), log scale, copy the
-// data, reset the zoom. Knows no document; what needs one goes through two functions. Thread: the window thread.
-
-#include "widgets/plotrender.h"
-#include "widgets/plotview.h"
+// PlotPanel: a PlotView with what every plot offers from its context menu: export (PDF, SVG, PNG, CSV), log scale, copy
+// the data, reset the zoom. Knows no document; what needs one goes through two functions. Thread: the window thread.
 
 #include <QMenu>
 #include <QWidget>
-
 #include <functional>
+
+#include "widgets/plotrender.h"
+#include "widgets/plotview.h"
 
 namespace counterpoint::widgets {
 
@@ -18,8 +17,8 @@ class PlotPanel : public QWidget {
     explicit PlotPanel(QWidget* parent = nullptr);
     PlotView& view() { return *m_view; }
     void setPlot(model::PlotData plot);
-    /// The menu with its actions' present states; actions are named exportPdf, exportSvg, exportPng, exportCsv, logScale,
-    /// copyData, resetZoom.
+    /// The menu with its actions' present states; actions are named exportPdf, exportSvg, exportPng, exportCsv,
+    /// logScale, copyData, resetZoom.
     QMenu& menu();
     /// Draws now (window thread) and hands the files to `writer` (below).
     void exportTo(FigureFormat format, const std::filesystem::path& path);

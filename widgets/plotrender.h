@@ -5,12 +5,12 @@
 // drawFigure and figureFiles: the window thread (Qt draws there), no file touched. writeFigureFiles: any thread.
 // Errors: Error naming the file.
 
-#include "model/figure.h"
-
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "model/figure.h"
 
 namespace counterpoint::widgets {
 

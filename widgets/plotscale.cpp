@@ -1,13 +1,12 @@
 #include "widgets/plotscale.h"
 
-#include "widgets/palette.h"
-
 #include <QStringList>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+
+#include "widgets/palette.h"
 
 namespace counterpoint::widgets {
 namespace {
@@ -75,15 +74,15 @@ QString decade(int exponent) {
 }
 
 QString logLabel(int exponent, int digit) {
-    if (exponent >= -3 && exponent <= 3)
-        return formatNumber(digit * std::pow(10.0, exponent), std::max(0, -exponent));
+    if (exponent >= -3 && exponent <= 3) return formatNumber(digit * std::pow(10.0, exponent), std::max(0, -exponent));
     return digit == 1 ? decade(exponent) : QStringLiteral("%1·%2").arg(digit).arg(decade(exponent));
 }
 
 std::vector<Tick> logTicks(const Range& visible, int count) {
     std::vector<Tick> out;
     const int first = static_cast<int>(std::floor(visible.lower)), last = static_cast<int>(std::ceil(visible.upper));
-    const int stride = std::max(1, static_cast<int>(std::ceil((last - first + 1) / static_cast<double>(std::max(2, count)))));
+    const int stride =
+        std::max(1, static_cast<int>(std::ceil((last - first + 1) / static_cast<double>(std::max(2, count)))));
     const double decades = visible.size();
     const std::array<int, 3> digits = {1, 2, 5};
     const std::size_t per = decades < 1.5 ? 3 : 1;
@@ -159,8 +158,9 @@ std::vector<Tick> ticks(const Scale& scale, const Range& visible, int count) {
         const double u = (first + k) * step;
         if (u > visible.upper + step * 1e-9) break;
         const double value = std::abs(u) < step * 1e-6 ? 0 : u;
-        out.push_back({u, scientific ? QString::number(value * scale.unit, 'g', 3).replace(QLatin1Char('-'), QChar(0x2212))
-                                     : formatNumber(value, decimals)});
+        out.push_back({u, scientific
+                              ? QString::number(value * scale.unit, 'g', 3).replace(QLatin1Char('-'), QChar(0x2212))
+                              : formatNumber(value, decimals)});
     }
     return out;
 }
@@ -223,9 +223,7 @@ Prepared prepare(const PlotData& plot, bool logarithmic) {
             if (!gap(i) && (i == 0 || gap(i - 1)) && gap(i + 1)) values.alone.push_back(i);
         p.series.push_back(std::move(values));
     }
-    p.note = QString::fromStdString(plot.note);
-    const QString counted = gapNote(p.gaps);
-    if (!counted.isEmpty()) p.note += (p.note.isEmpty() ? QString() : QStringLiteral("; ")) + counted;
+    p.gapNote = gapNote(p.gaps);
     return p;
 }
 

@@ -1,14 +1,14 @@
 #pragma once
 // From values to an axis: what can be drawn, what becomes a gap with a mark, the range and the ticks (HAZARDS A23).
-// Every axis runs in its own drawing coordinate u: log10(value) on a logarithmic axis, value/unit on a linear one, where unit is 1
-// but for magnitudes no painter can hold (1e-300, 1e300). So 1e-300..1e300 is an ordinary range and a log axis has no zero.
-// Ranges come from finite (on a log axis: positive) values only; no such value: 0..1 (log: 0.1..1). Pure; thread: any.
-
-#include "model/figure.h"
+// Every axis runs in its own drawing coordinate u: log10(value) on a logarithmic axis, value/unit on a linear one,
+// where unit is 1 but for magnitudes no painter can hold (1e-300, 1e300). So 1e-300..1e300 is an ordinary range and a
+// log axis has no zero. Ranges come from finite (on a log axis: positive) values only; no such value: 0..1 (log:
+// 0.1..1). Pure; thread: any.
 
 #include <QString>
-
 #include <vector>
+
+#include "model/figure.h"
 
 namespace counterpoint::widgets {
 
@@ -21,9 +21,9 @@ struct Range {
 struct Scale {
     bool logarithmic = false;
     double unit = 1;
-    Range range;                         ///< in u, padded
-    bool drawable(double value) const;   ///< has a place on this axis
-    double toU(double value) const;      ///< NaN for what is not drawable
+    Range range;                        ///< in u, padded
+    bool drawable(double value) const;  ///< has a place on this axis
+    double toU(double value) const;     ///< NaN for what is not drawable
     double toValue(double u) const;
 };
 
@@ -48,12 +48,12 @@ struct Prepared {
     Scale x, y, y2;
     bool hasSecond = false;
     struct Values {
-        std::vector<double> u, low, high;      ///< [n] of the series, in u of its axis
-        std::vector<std::size_t> alone;        ///< indices a line would not show
+        std::vector<double> u, low, high;  ///< [n] of the series, in u of its axis
+        std::vector<std::size_t> alone;    ///< indices a line would not show
     };
     std::vector<Values> series;
     std::vector<Gap> gaps;
-    QString note;                              ///< the plot's own note and the counts of gaps
+    QString gapNote;  ///< "2 values are infinite"; empty: none
 };
 Prepared prepare(const model::PlotData& plot, bool logarithmic);
 

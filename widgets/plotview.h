@@ -1,16 +1,15 @@
 #pragma once
-// PlotView draws one PlotData: lines, steps, bands, grouped bars, waterfalls, category axes, a second axis, a log switch.
-// Values that have no place on the axis are gaps with a mark and a count (plotscale.h); the axis comes from the others.
-// A person moves the shared cursor by click or arrow keys, zooms on x by wheel or +/-, resets by double click or 0, and reads
-// exact values under the mouse. Thread: the window thread. Drawing goes through a FrameLimiter.
+// PlotView draws one PlotData: lines, steps, bands, grouped bars, waterfalls, category axes, a second axis, a log
+// switch. Values that have no place on the axis are gaps with a mark and a count (plotscale.h); the axis comes from the
+// others. A person moves the shared cursor by click or arrow keys, zooms on x by wheel or +/-, resets by double click
+// or 0, and reads exact values under the mouse. Thread: the window thread. Drawing goes through a FrameLimiter.
+
+#include <QWidget>
+#include <memory>
 
 #include "compute/step.h"
 #include "model/figure.h"
 #include "widgets/palette.h"
-
-#include <QWidget>
-
-#include <memory>
 
 class QPaintDevice;
 
