@@ -3,9 +3,9 @@
 // that mouse and keyboard select in; R1, R2. Probabilities at the stage temperature; truncated tokens are grey. Thread:
 // the window thread. Knows no document: show() gives it what to draw.
 
-#include <QLabel>
 #include <QTableWidget>
 #include <QWidget>
+#include <vector>
 
 #include "model/diagnostics.h"
 #include "widgets/plotpanel.h"
@@ -31,9 +31,11 @@ class DistributionView : public QWidget {
 
   private:
     void fill(const model::Trace& trace, const compute::Step& step, const model::View& view);
+    void select(int row);
     void activate(int row);
     PlotPanel* m_panel;
     QTableWidget* m_table;
+    std::vector<compute::TokenId> m_tokens;  ///< one a row
     compute::Position m_position = -1;
     bool m_filling = false;
 };

@@ -2,11 +2,9 @@
 // LedgerView: the signed split of log p̂ of the selected token (R4) as a waterfall and as a table that ends in the sum.
 // Thread: the window thread. Knows no document: show() gives it what to draw.
 
-#include <QLabel>
 #include <QTableWidget>
 #include <QWidget>
 
-#include "model/diagnostics.h"
 #include "widgets/plotpanel.h"
 
 namespace counterpoint::widgets {
@@ -15,8 +13,8 @@ class LedgerView : public QWidget {
     Q_OBJECT
   public:
     explicit LedgerView(QWidget* parent = nullptr);
-    /// trace may be null.
-    void show(const model::Trace* trace, const model::View& view, model::PlotData plot);
+    /// `plot` is what the diagnostic "ledger" gives.
+    void show(model::PlotData plot);
     using QWidget::show;
     PlotPanel& panel() { return *m_panel; }
     QTableWidget& table() { return *m_table; }

@@ -6,6 +6,8 @@
 
 #include <QDockWidget>
 #include <QTimer>
+#include <memory>
+#include <vector>
 
 #include "model/document.h"
 #include "widgets/plotpanel.h"
@@ -20,10 +22,12 @@ class PlotDock : public QDockWidget {
   public:
     /// objectName = "dock." + row.id. Both must outlive the dock.
     PlotDock(model::Document& document, const model::DiagnosticRow& row, QWidget* parent = nullptr);
+    ~PlotDock() override;
     const model::DiagnosticRow& row() const { return m_row; }
     PlotPanel& panel() { return *m_panel; }
 
   private:
+    void markStale();
     void refresh();
     void write(std::vector<FigureFile> files);
     void watch();
@@ -33,7 +37,8 @@ class PlotDock : public QDockWidget {
     PlotPanel* m_panel = nullptr;
     DistributionView* m_distribution = nullptr;
     LedgerView* m_ledger = nullptr;
-    std::shared_ptr<Pending> m_pending;
+    std::vector<std::shared_ptr<Pending>> m_pending;
+    bool m_stale = false;
     QTimer m_watch;
 };
 

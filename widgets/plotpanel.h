@@ -5,6 +5,7 @@
 #include <QMenu>
 #include <QWidget>
 #include <functional>
+#include <optional>
 
 #include "widgets/plotrender.h"
 #include "widgets/plotview.h"
@@ -39,6 +40,7 @@ class PlotPanel : public QWidget {
     PlotView* m_view;
     QMenu m_menu;
     QAction *m_log = nullptr, *m_reset = nullptr;
+    std::optional<bool> m_logarithmic;  ///< a person's choice for this plot; else the plot's own
     std::vector<QAction*> m_needData;
 };
 

@@ -55,6 +55,8 @@ class PlotView : public QWidget {
     bool eventFilter(QObject* watched, QEvent* event) override;
 
   private:
+    void pick(double x);
+    void hover(const QPointF& at, const QPoint& global);
     struct Private;
     std::unique_ptr<Private> d;
 };
