@@ -56,7 +56,8 @@ std::string helpText() {
 }
 
 int dispatch(std::span<const std::string> given) {
-    if (!given.empty() && (given[0] == "--help" || given[0] == "-h")) {
+    const auto optionsEnd = std::find(given.begin(), given.end(), "--");
+    if (std::find_if(given.begin(), optionsEnd, [](const auto& w) { return w == "--help" || w == "-h"; }) != optionsEnd) {
         std::fputs(helpText().c_str(), stdout);
         return 0;
     }

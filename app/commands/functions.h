@@ -1,0 +1,11 @@
+#pragma once
+// The functions behind the rows of the command table. Thread: main. Errors: compute::Error, UsageError.
+
+#include "app/arguments.h"
+
+namespace counterpoint::app {
+
+int runCommand(const Arguments& arguments);
+int replayCommand(const Arguments& arguments);
+
+}  // namespace counterpoint::app
