@@ -57,7 +57,8 @@ std::string helpText() {
 
 int dispatch(std::span<const std::string> given) {
     const auto optionsEnd = std::find(given.begin(), given.end(), "--");
-    if (std::find_if(given.begin(), optionsEnd, [](const auto& w) { return w == "--help" || w == "-h"; }) != optionsEnd) {
+    if (std::find_if(given.begin(), optionsEnd, [](const auto& w) { return w == "--help" || w == "-h"; }) !=
+        optionsEnd) {
         std::fputs(helpText().c_str(), stdout);
         return 0;
     }

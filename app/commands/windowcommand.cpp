@@ -1,14 +1,15 @@
-// counterpoint [FILE…]: the window; counterpoint --screenshot FILE: the same window, offscreen, after the session's run.
-
-#include "app/commands/functions.h"
-#include "app/resources.h"
-#include "app/window.h"
-#include "compute/error.h"
+// counterpoint [FILE…]: the window; counterpoint --screenshot FILE: the same window, offscreen, after the session's
+// run.
 
 #include <array>
 #include <charconv>
 #include <cstdlib>
 #include <string>
+
+#include "app/commands/functions.h"
+#include "app/resources.h"
+#include "app/window.h"
+#include "compute/error.h"
 
 namespace counterpoint::app {
 namespace {
