@@ -31,7 +31,8 @@ struct SourceStatus {
 class Document : public QObject {
     Q_OBJECT
   public:
-    explicit Document(QObject* parent = nullptr);
+    /// `opener`: how sources are opened (tests); empty: compute::openSource.
+    explicit Document(QObject* parent = nullptr, SourceOpener opener = {});
     ~Document() override;
 
     // -- session ------------------------------------------------------------------------------------------------------
@@ -93,11 +94,28 @@ class Document : public QObject {
     void recomposed();          ///< a what-if is complete
 
   private:
-    void tick();
-    void handle(Event event);
-    void requestRecompose();
-    Session m_session;
     struct Private;
+    void tick();
+    void wake();                    ///< starts the timer that drains the engine; it ends when nothing runs
+    void dialsChanged();
+    void requestRecompose();
+    void startDecode(DecodeRequest request);
+    void resume(std::int64_t maxNewTokens);
+    void replaceSession(Session session, View view);
+    bool shows(const Session& session) const;
+    Trace* present();
+    void followEnd();
+    void on(const SourceLoaded& event);
+    void on(const Loaded& event);
+    void on(const Progress& event);
+    void on(const Failure& event);
+    void on(const TraceStarted& event);
+    void on(const StepDone& event);
+    void on(const TraceEnded& event);
+    void on(const Recomposed& event);
+    void on(const Hashed& event);
+    void on(const Idle& event);
+    Session m_session;
     std::unique_ptr<Private> m_private;
     std::unique_ptr<Engine> m_engine;
     std::vector<std::shared_ptr<Trace>> m_traces;

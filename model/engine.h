@@ -11,15 +11,21 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <variant>
 #include <vector>
 
 namespace counterpoint::model {
 
+/// How a source is opened; compute::openSource unless a test gives its own.
+using SourceOpener = std::function<std::unique_ptr<compute::Source>(const std::filesystem::path&, const compute::OpenOptions&,
+                                                                    std::stop_token)>;
+
 struct LoadRequest {
     Session session;               ///< sources already open under the same path, device and dtype are kept
     compute::OpenOptions options;
+    bool onlyUsed = false;         ///< true: sources without a say are not opened (commands)
 };
 struct DecodeRequest {
     int trace = 0;                 ///< id its events carry
@@ -30,6 +36,11 @@ struct DecodeRequest {
     std::vector<compute::Position> forced;///< positions chosen by hand
     std::shared_ptr<LogitStore> store;    ///< a branch continues this store (rows up to the forced position); null: a new one
     std::int64_t maxNewTokens = -1;       ///< -1: the session's; 1 = "step"
+    /// true: every loaded source is fed, also one that is switched off, so that it can be tried on the stored trace. What it
+    /// costs is its forward pass. false: only sources with a say (commands).
+    bool feedAll = true;
+    /// true: the store also gets the rows about prompt tokens that are not scored and the row after the last token.
+    bool everyRow = false;
 };
 struct RecomposeRequest {
     int trace = 0;
@@ -43,6 +54,7 @@ struct RecomposeRequest {
     std::vector<compute::Position> forced;
     std::shared_ptr<const LogitStore> store;
     compute::Position visible = 0;        ///< done first
+    compute::Position end = -1;           ///< one past the last position that has a step; -1: all rows
 };
 
 struct SourceLoaded { std::size_t index; std::string name; compute::SourceInfo info; std::string fingerprint; };
@@ -62,7 +74,7 @@ using Event = std::variant<SourceLoaded, Loaded, Progress, Failure, TraceStarted
 
 class Engine {
   public:
-    Engine();
+    explicit Engine(SourceOpener opener = {});
     ~Engine();
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
@@ -74,9 +86,10 @@ class Engine {
     void stop();                                  ///< decode lane: before the next token; TraceEnded with stop "user"
     void recompose(RecomposeRequest request);     ///< replaces one not yet finished
     void run(std::function<void(std::stop_token)> job, std::string what);  ///< analysis lane: exports; a throw becomes Failure
-    bool decoding() const;
+    bool decoding() const;                        ///< the decode lane has work, loading included
+    bool analysing() const;
     std::vector<Event> drain();
-    /// Called (from a lane) when the outbox turns non-empty; must not block. For commands that wait without a timer.
+    /// Blocks until the outbox is not empty; every job ends with an Idle event. For commands that wait without a timer.
     void waitForEvents();
 
   private:

@@ -17,6 +17,7 @@ struct RunOptions {
     bool cache = true;
     std::set<std::string> dumps;        ///< "log_prob", "sources"
     std::function<void(const Progress&)> progress;
+    SourceOpener opener;                ///< compute::openSource when empty
     std::stop_token stop;               ///< asked for: ends before the next token with stop "user"; what was decoded is kept
 };
 
@@ -31,6 +32,12 @@ struct RunResult {
 
 /// Decodes or scores the session to its end.
 RunResult runSession(const Session& session, const RunOptions& options);
+
+/// Error unless `directory` is absent, empty or an earlier run's; worth asking before a long decode.
+void requireRunDirectory(const std::filesystem::path& directory);
+
+/// trace.jsonl of a run: one object a line, floats in their shortest form that reads back to the same bits.
+std::string traceJsonl(const Trace& trace);
 
 /// SPEC.md 2: trace.jsonl, summary.json, session.json (paths relative to the run directory), dumps.
 void writeRun(const RunResult& result, const std::filesystem::path& directory, const std::set<std::string>& dumps);

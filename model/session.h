@@ -87,6 +87,8 @@ struct Session {
     SourceEntry& source(std::size_t i) { return i == 0 ? base : specialists[i - 1]; }
     /// Whether source i must be fed: base, enabled with w ≠ 0, or a reference of one that is.
     bool uses(std::size_t i) const;
+    /// Index of an entry's reference, kReferenceNone for "none"; Error when it is not in the rack.
+    int referenceIndex(const SourceEntry& entry) const;
 };
 
 /// Warnings (unknown keys) are appended to `warnings`. Checks every bound of dial.h, duplicate and reserved names ("composed"), references.
@@ -95,6 +97,11 @@ Session sessionFromJson(const OrderedJson& json, const std::filesystem::path& fi
 OrderedJson toJson(const Session& session);
 /// Atomic. Paths are rewritten relative to the new file's folder where they were relative.
 void writeSession(const Session& session, const std::filesystem::path& file);
+/// The same session as it stands when saved as `file`: relative paths are made relative to its folder.
+Session rebased(const Session& session, const std::filesystem::path& file);
+/// The session's dials on the rack of a stored trace (`sources`, [0] = base): entries in the trace's order, by name; what the
+/// session no longer has is switched off. nullopt: the session uses a source the trace has no rows of.
+std::optional<Session> alignedTo(const Session& session, const std::vector<std::string>& sources);
 /// A session around one model directory (opening a model instead of a session).
 Session sessionForModel(const std::filesystem::path& directory);
 

@@ -20,7 +20,8 @@ struct Trace {
     int parent = -1;                        ///< trace it branched from
     compute::Position branchedAt = 0;       ///< position of the token that was forced
     std::string name;                       ///< "1", "1.2"
-    Session session;                        ///< rack and dials it was decoded with
+    Session session;                        ///< dials the shown steps were composed with, on the rack of `sources`
+    Session decodedWith;                    ///< rack and dials it was decoded with
     std::vector<std::string> sources;       ///< [M] names, [0] = base
     std::vector<compute::TokenId> tokens;   ///< whole sequence, BOS included; index = position
     std::vector<std::string> tokenBytes;    ///< as they stand in the text ("" for control tokens)
@@ -31,6 +32,7 @@ struct Trace {
     std::optional<compute::Position> flip;  ///< first position where the present dials would draw another token (R3)
     std::string stop;                       ///< "eos|limit|context|user|error", "" while running
     std::optional<compute::TokenId> stopId;
+    std::vector<compute::TokenId> stopIds;  ///< the union the used models state; the session's own come before it (toRecipe)
     double tokensPerSecond = 0;
 
     /// The step about `position`, or nullptr.
@@ -38,6 +40,11 @@ struct Trace {
     /// Streamed text of all tokens (valid UTF-8).
     std::string text() const;
 };
+
+/// Puts a new step at the end, with its token; a step about the last position replaces it.
+void appendStep(Trace& trace, const StepPtr& step);
+/// Bytes of tokens[index] as they stand in the text: "" for control tokens, without the tokenizer's own space at the start.
+std::string standingBytes(const compute::Tokenizer* tokenizer, const std::vector<compute::TokenId>& tokens, std::size_t index);
 
 /// What every plot of the window shows: one shared cursor. Saved in the session's view.
 struct View {
@@ -47,6 +54,10 @@ struct View {
     int topCount = 12;
     bool logScale = false;
     std::string stripMeasure = "drift";
+    bool operator==(const View&) const = default;
 };
+/// The view as it stands in a session; keys of `kept` that are not the view's own stay.
+OrderedJson viewToJson(const View& view, const OrderedJson& kept);
+View viewFromJson(const OrderedJson& json);
 
 }  // namespace counterpoint::model

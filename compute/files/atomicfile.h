@@ -5,6 +5,7 @@
 #include "compute/export.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -27,9 +28,11 @@ class COUNTERPOINT_API AtomicFile {
     int m_fd = -1;
     std::string m_buffer;
     void flush();
+    void discard() noexcept;
 };
 
 COUNTERPOINT_API void writeFile(const std::filesystem::path& target, std::string_view bytes);
+/// A whole regular file; more than `limit` bytes are refused unread.
 COUNTERPOINT_API std::string readFile(const std::filesystem::path& file, std::uint64_t limit = 256u << 20);
 
 }  // namespace counterpoint::compute

@@ -22,6 +22,7 @@ using OrderedJson = nlohmann::ordered_json;  ///< for documents a person reads: 
 /// Reads and parses a whole file. `limit`: bytes above which it is refused unread.
 COUNTERPOINT_API Json readJson(const std::filesystem::path& file, std::uint64_t limit = 256u << 20);
 COUNTERPOINT_API OrderedJson readOrderedJson(const std::filesystem::path& file, std::uint64_t limit = 64u << 20);
+COUNTERPOINT_API Json parseJson(std::string_view text, const std::string& where);
 COUNTERPOINT_API OrderedJson parseOrderedJson(std::string_view text, const std::string& where);
 
 /// A number, or one of the three strings for a value that is not finite.

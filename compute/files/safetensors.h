@@ -1,7 +1,8 @@
 #pragma once
 // Safetensors: one file, or shards with an index, memory-mapped; everything is checked before anything is allocated
-// (HAZARDS A10): header length within the file and 100 MB, ranges inside, ordered, not overlapping, bytes = product of shape
+// (HAZARDS A10): header length within the file and 100 MB, ranges inside, without overlap or hole, bytes = product of shape
 // (checked) times dtype size, every shard of the index present, files outside the index ignored.
+// Every tensor is aligned to its type (a file written without padding is copied into memory).
 // Thread: any (immutable). Errors: Error naming file and tensor, expected and found.
 
 #include "compute/export.h"
@@ -43,6 +44,10 @@ class COUNTERPOINT_API Safetensors {
     std::map<std::string, std::string> m_metadata;
     std::vector<std::filesystem::path> m_files;
 };
+
+/// The weight files of a model directory, sorted: the shards of model.safetensors.index.json, else model.safetensors, else the one
+/// *.safetensors. Errors: none, several without an index, a shard that is not there.
+COUNTERPOINT_API std::vector<std::filesystem::path> weightFiles(const std::filesystem::path& directory);
 
 struct TensorToWrite {
     std::string name;

@@ -1,0 +1,38 @@
+#pragma once
+// The blocks of a decoder, over the kernels and the pool. Work is split over rows of the output or over (position,
+// head), never inside a sum, so that the bits do not depend on the number of threads. Shapes: T positions of one chunk;
+// activations float32, row-major. Thread: one owner per scratch.
+
+#include <cstdint>
+#include <vector>
+
+#include "compute/network/kvcache.h"
+#include "compute/network/weights.h"
+
+namespace counterpoint::network {
+
+/// y [T][out] = x [T][in] · weightᵀ + bias; on several threads when the weight is large enough to pay for waking them.
+void linear(const Matrix& weight, const float* bias, const float* x, std::int64_t T, float* y, int threads);
+inline void linear(const Linear& l, const float* x, std::int64_t T, float* y, int threads) {
+    linear(l.weight, l.bias.empty() ? nullptr : l.bias.data(), x, T, y, threads);
+}
+
+/// Rotary angles of positions first..first+T-1: cosine and sine [T][D/2] of p·theta^(−2i/D), in float64 until stored.
+struct Rotation {
+    std::vector<double> frequencies;  ///< [D/2]
+    std::vector<float> cosine, sine;
+    explicit Rotation(const Shape& shape);
+    void prepare(std::int64_t first, std::int64_t T);
+    /// Turns each head of x [T][heads·D] (first half against second half of the head).
+    void apply(float* x, std::int64_t T, std::int64_t heads) const;
+};
+
+struct AttentionScratch {
+    std::vector<float> scores, sums;  ///< [threads][…]
+};
+
+/// out [T][H·D]: position first+t sees cache positions 0..first+t. Query head h reads key/value head h / (H/G).
+void attention(const Shape& shape, const KvCache& cache, std::int64_t layer, const float* q, std::int64_t first,
+               std::int64_t T, AttentionScratch& scratch, float* out, int threads);
+
+}  // namespace counterpoint::network

@@ -1,0 +1,242 @@
+#include "compute/network/checkpoint.h"
+
+#include <cstdlib>
+#include <new>
+#include <set>
+
+#include "compute/files/safetensors.h"
+#include "compute/network/convert.h"
+
+namespace counterpoint::network {
+namespace {
+
+using compute::DType;
+using compute::Error;
+using compute::TensorView;
+
+std::optional<WeightType> usable(DType dtype) {
+    switch (dtype) {
+        case DType::F32:
+            return WeightType::Float32;
+        case DType::BF16:
+            return WeightType::BFloat16;
+        case DType::F16:
+            return WeightType::Float16;
+        default:
+            return {};
+    }
+}
+
+std::optional<WeightType> askedType(const std::filesystem::path& directory, const std::string& dtype) {
+    if (dtype.empty()) return {};
+    for (const WeightType type : {WeightType::Float32, WeightType::BFloat16, WeightType::Float16})
+        if (typeName(type) == dtype) return type;
+    throw Error({.where = directory.string(),
+                 .what = "there is no dtype of that name",
+                 .expected = "float32, bfloat16 or float16",
+                 .found = dtype,
+                 .advice = {},
+                 .details = {}});
+}
+
+std::string shown(const std::vector<std::int64_t>& shape) {
+    std::string text = "[";
+    for (const std::int64_t n : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(n);
+    return text + "]";
+}
+
+std::string inLayer(std::string_view pattern, std::int64_t layer) {
+    std::string name(pattern);
+    name.replace(name.find("{}"), 2, std::to_string(layer));
+    return name;
+}
+
+/// Reads tensors by name and keeps the account of what was used and converted.
+class Loader {
+  public:
+    Loader(const std::filesystem::path& directory, const std::string& dtype)
+        : m_directory(directory),
+          m_files(compute::Safetensors::openDirectory(directory)),
+          m_asked(askedType(directory, dtype)) {}
+
+    /// nullptr when absent or written as an empty entry.
+    const TensorView* find(const std::string& name) const {
+        const TensorView* tensor = m_files.find(name);
+        return tensor != nullptr && tensor->bytes.empty() ? nullptr : tensor;
+    }
+
+    const TensorView& require(const std::string& name, const std::vector<std::int64_t>& shape,
+                              const std::string& advice = {}) {
+        const TensorView* tensor = find(name);
+        if (tensor == nullptr)
+            throw Error({.where = m_directory.string(),
+                         .what = "tensor '" + name + "' is missing",
+                         .expected = "a tensor of shape " + shown(shape),
+                         .found = {},
+                         .advice = advice,
+                         .details = {}});
+        if (tensor->shape != shape)
+            throw Error({.where = tensor->file->path().string(),
+                         .what = "tensor '" + name + "' has another shape than config.json says",
+                         .expected = shown(shape),
+                         .found = shown(tensor->shape),
+                         .advice = {},
+                         .details = {}});
+        if (!usable(tensor->dtype))
+            throw Error({.where = tensor->file->path().string(),
+                         .what = "the dtype of tensor '" + name + "' is not supported for weights",
+                         .expected = "float32, bfloat16 or float16",
+                         .found = std::string(compute::dtypeName(tensor->dtype)),
+                         .advice = {},
+                         .details = {}});
+        m_used.insert(name);
+        return *tensor;
+    }
+
+    Matrix matrix(const std::string& name, std::int64_t rows, std::int64_t columns, const std::string& advice = {}) {
+        const TensorView& tensor = require(name, {rows, columns}, advice);
+        const WeightType stored = *usable(tensor.dtype), type = m_asked.value_or(stored);
+        Matrix m{tensor.bytes.data(), type, rows, columns, tensor.file};
+        const bool aligned = reinterpret_cast<std::uintptr_t>(m.data) % static_cast<std::size_t>(typeSize(stored)) == 0;
+        if (type != stored || !aligned) m.owner = copy(tensor, stored, type);
+        if (m.owner.get() != tensor.file.get()) m.data = m.owner.get();
+        account(rows * columns, type);
+        return m;
+    }
+
+    std::vector<float> vector(const std::string& name, std::int64_t n) {
+        const TensorView& tensor = require(name, {n});
+        std::vector<float> values(static_cast<std::size_t>(n));
+        convert(tensor.bytes.data(), *usable(tensor.dtype), n, WeightType::Float32, values.data());
+        account(n, WeightType::Float32);
+        return values;
+    }
+
+    Linear linear(const std::string& name, std::int64_t rows, std::int64_t columns, bool bias) {
+        Linear l{matrix(name + ".weight", rows, columns), {}};
+        if (bias) l.bias = vector(name + ".bias", rows);
+        return l;
+    }
+
+    void alsoUsed(const std::string& name) { m_used.insert(name); }
+    const std::filesystem::path& directory() const { return m_directory; }
+
+    void finish(Checkpoint& result) const {
+        result.parameters = m_parameters;
+        result.bytes = m_bytes;
+        if (m_converted > 0)
+            result.notices.push_back(std::to_string(m_converted) + " matrices were converted to " +
+                                     std::string(typeName(*m_asked)) + " (the files hold " + m_convertedFrom + ")");
+        std::vector<std::string> unused;
+        for (const auto& [name, tensor] : m_files.tensors())
+            if (!m_used.contains(name) && !name.ends_with("rotary_emb.inv_freq")) unused.push_back(name);
+        if (!unused.empty())
+            result.notices.push_back("not used, since this architecture has no such tensor: " + unused.front() +
+                                     (unused.size() > 1 ? " and " + std::to_string(unused.size() - 1) + " more" : ""));
+    }
+
+  private:
+    std::shared_ptr<const void> copy(const TensorView& tensor, WeightType stored, WeightType type) {
+        const std::int64_t n = static_cast<std::int64_t>(tensor.bytes.size()) / typeSize(stored);
+        const std::size_t bytes = (static_cast<std::size_t>(n * typeSize(type)) + 63) / 64 * 64;
+        const std::shared_ptr<void> memory(std::aligned_alloc(64, bytes), std::free);
+        if (memory == nullptr) throw std::bad_alloc();
+        const std::int64_t overflowed = convert(tensor.bytes.data(), stored, n, type, memory.get());
+        if (overflowed > 0)
+            throw Error({.where = tensor.file->path().string(),
+                         .what = "tensor '" + tensor.name + "' does not fit float16",
+                         .expected = "values up to 65504",
+                         .found = std::to_string(overflowed) + " larger ones",
+                         .advice = "use bfloat16 or float32",
+                         .details = {}});
+        if (type != stored) {
+            ++m_converted;
+            m_convertedFrom = typeName(stored);
+        }
+        return memory;
+    }
+
+    void account(std::int64_t n, WeightType type) {
+        m_parameters += n;
+        m_bytes += n * typeSize(type);
+    }
+
+    std::filesystem::path m_directory;
+    compute::Safetensors m_files;
+    std::optional<WeightType> m_asked;
+    std::set<std::string> m_used;
+    std::int64_t m_parameters = 0, m_bytes = 0, m_converted = 0;
+    std::string m_convertedFrom;
+};
+
+bool sameBytes(const TensorView& a, const TensorView& b) {
+    return a.dtype == b.dtype && a.bytes.size() == b.bytes.size() &&
+           std::equal(a.bytes.begin(), a.bytes.end(), b.bytes.begin());
+}
+
+/// HAZARDS A9: tied by the flag: whichever is there; both and different: the embedding, said. Not tied: both are
+/// needed.
+void loadEnds(Loader& from, const TensorNames& names, Checkpoint& result) {
+    Weights& w = result.weights;
+    const std::int64_t V = w.shape.vocabulary, C = w.shape.hidden;
+    const std::string embedding(names.embedding), head(names.head);
+    if (!w.shape.tiedHead) {
+        const std::string advice =
+            "if the model shares its embedding with its head, config.json must say \"tie_word_embeddings\": true";
+        w.embedding = from.matrix(embedding, V, C, advice);
+        w.head = from.matrix(head, V, C, advice);
+        return;
+    }
+    const TensorView *first = from.find(embedding), *second = from.find(head);
+    const bool onlyHead = first == nullptr && second != nullptr;
+    w.embedding = w.head = from.matrix(onlyHead ? head : embedding, V, C);
+    from.alsoUsed(head);
+    if (onlyHead)
+        result.notices.push_back("tied: the file has " + head + " only, and it is the embedding too");
+    else if (second != nullptr && !sameBytes(*first, *second))
+        result.notices.push_back("tied by config.json, but " + head + " differs from " + embedding + ": " + embedding +
+                                 " is used for both");
+    else
+        result.notices.push_back("tied: the head is the embedding");
+}
+
+Layer loadLayer(Loader& from, const TensorNames& names, const Shape& s, std::int64_t i) {
+    const std::int64_t HD = s.heads * s.headDim, GD = s.keyValueHeads * s.headDim;
+    const auto named = [i](std::string_view pattern) { return inLayer(pattern, i); };
+    Layer l;
+    l.attentionNorm = from.vector(named(names.attentionNorm) + ".weight", s.hidden);
+    l.query = from.linear(named(names.query), HD, s.hidden, s.attentionBias);
+    l.key = from.linear(named(names.key), GD, s.hidden, s.attentionBias);
+    l.value = from.linear(named(names.value), GD, s.hidden, s.attentionBias);
+    l.output = from.linear(named(names.output), s.hidden, HD, s.attentionBias);
+    l.mlpNorm = from.vector(named(names.mlpNorm) + ".weight", s.hidden);
+    l.gate = from.linear(named(names.gate), s.intermediate, s.hidden, s.mlpBias);
+    l.up = from.linear(named(names.up), s.intermediate, s.hidden, s.mlpBias);
+    l.down = from.linear(named(names.down), s.hidden, s.intermediate, s.mlpBias);
+    return l;
+}
+
+}  // namespace
+
+std::optional<Checkpoint> loadCheckpoint(const std::filesystem::path& directory, const Config& config,
+                                         const std::string& dtype,
+                                         const std::function<void(double, std::string_view)>& progress,
+                                         const std::stop_token& stop) {
+    Loader from(directory, dtype);
+    const TensorNames& names = config.architecture->names;
+    Checkpoint result;
+    result.weights.shape = config.shape;
+    loadEnds(from, names, result);
+    for (std::int64_t i = 0; i < config.shape.layers; ++i) {
+        if (stop.stop_requested()) return {};
+        if (progress) progress(static_cast<double>(i) / static_cast<double>(config.shape.layers), "reading weights");
+        result.weights.layers.push_back(loadLayer(from, names, config.shape, i));
+    }
+    result.weights.norm = from.vector(std::string(names.norm), config.shape.hidden);
+    result.type = result.weights.embedding.type;
+    from.finish(result);
+    if (progress) progress(1.0, "reading weights");
+    return result;
+}
+
+}  // namespace counterpoint::network

@@ -1,0 +1,29 @@
+#pragma once
+// A model directory's safetensors -> Weights: every tensor of the architecture found by name, its shape checked, its
+// bytes used in place where the dtype asked for is the file's (HAZARDS A9, A10, A12). Errors: Error naming file and
+// tensor, with both shapes; a dtype that cannot be used by its name. Thread: any.
+
+#include <filesystem>
+#include <optional>
+#include <stop_token>
+
+#include "compute/network/architectures.h"
+#include "compute/sources/source.h"
+
+namespace counterpoint::network {
+
+struct Checkpoint {
+    Weights weights;
+    std::int64_t parameters = 0;
+    std::int64_t bytes = 0;            ///< of the weights as held; a tied head counts once
+    WeightType type{};                 ///< of the embedding, which names the model's dtype
+    std::vector<std::string> notices;  ///< tied head, conversions, tensors that no one uses
+};
+
+/// dtype: empty (the files' own), "float32", "bfloat16" or "float16". Cancelled: no value.
+std::optional<Checkpoint> loadCheckpoint(const std::filesystem::path& directory, const Config& config,
+                                         const std::string& dtype,
+                                         const std::function<void(double, std::string_view)>& progress,
+                                         const std::stop_token& stop);
+
+}  // namespace counterpoint::network

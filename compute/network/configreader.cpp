@@ -1,0 +1,64 @@
+#include "compute/network/configreader.h"
+
+#include <cmath>
+
+#include "compute/error.h"
+
+namespace counterpoint::network {
+namespace {
+
+std::string shown(const compute::Json& value) {
+    std::string text = value.dump(-1, ' ', false, compute::Json::error_handler_t::replace);
+    if (text.size() > 60) text = text.substr(0, 57) + "...";
+    return text;
+}
+
+std::string named(const char* key) { return "the value of '" + std::string(key) + "' is not usable"; }
+
+}  // namespace
+
+void ConfigReader::refuse(const std::string& what, const std::string& expected, const std::string& found,
+                          const std::string& advice) const {
+    throw compute::Error(
+        {.where = m_where, .what = what, .expected = expected, .found = found, .advice = advice, .details = {}});
+}
+
+const compute::Json* ConfigReader::find(const char* key) const {
+    const auto it = m_config.find(key);
+    return it == m_config.end() || it->is_null() ? nullptr : &*it;
+}
+
+std::int64_t ConfigReader::count(const char* key, std::int64_t most, std::optional<std::int64_t> initial) const {
+    const compute::Json* value = find(key);
+    if (value == nullptr) {
+        if (initial) return *initial;
+        refuse("the key '" + std::string(key) + "' is missing", "a whole number", {});
+    }
+    if (!value->is_number_integer() || *value < 1 || *value > most)
+        refuse(named(key), "a whole number from 1 to " + std::to_string(most), shown(*value));
+    return value->get<std::int64_t>();
+}
+
+double ConfigReader::positive(const char* key, double initial) const {
+    const compute::Json* value = find(key);
+    if (value == nullptr) return initial;
+    if (!value->is_number() || !(value->get<double>() > 0.0) || !std::isfinite(value->get<double>()))
+        refuse(named(key), "a number above 0", shown(*value));
+    return value->get<double>();
+}
+
+bool ConfigReader::flag(const char* key, bool initial) const {
+    const compute::Json* value = find(key);
+    if (value == nullptr) return initial;
+    if (!value->is_boolean()) refuse(named(key), "true or false", shown(*value));
+    return value->get<bool>();
+}
+
+std::string ConfigReader::text(const char* key, const std::string& initial) const {
+    const compute::Json* value = find(key);
+    if (value == nullptr) return initial;
+    if (!value->is_string()) refuse(named(key), "a text", shown(*value));
+    return value->get<std::string>();
+}
+
+}  // namespace counterpoint::network

@@ -1,0 +1,38 @@
+#pragma once
+// One decoding state over shared weights: tokens in, raw logits out, on the CPU in float32 (weights widened as they are
+// read).
+//   x = embedding;  x += O·attention(norm(x));  x += down(silu(gate(norm x)) · up(norm x));  logits = head · norm(x)
+// A prompt goes through in chunks of 64; the stop token is read before every layer of every chunk. One token, a chunk
+// or a whole recomputation give the same bits (kernels.h), with any number of threads. Shapes: ids [n]; logits
+// [rows][V]. Errors: std::bad_alloc; the caller has checked ids and positions. Thread: one owner.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stop_token>
+
+#include "compute/network/blocks.h"
+#include "compute/network/engine.h"
+
+namespace counterpoint::network {
+
+class Decoder final : public Engine {
+  public:
+    Decoder(std::shared_ptr<const Weights> weights, int threads);
+    /// Reads ids at positions first, first+1, …; everything before must have been read. Cancelled: logits are not to be
+    /// used.
+    compute::Outcome forward(std::int64_t first, std::span<const compute::TokenId> ids, std::int64_t rows,
+                             std::span<float> logits, const std::stop_token& stop) override;
+
+  private:
+    void layer(std::int64_t index, std::int64_t first, std::int64_t T);
+
+    std::shared_ptr<const Weights> m_weights;
+    int m_threads;
+    KvCache m_cache;
+    Rotation m_rotation;
+    AttentionScratch m_attention;
+    std::vector<float> m_x, m_normed, m_q, m_k, m_v, m_mixed, m_gate, m_up, m_delta;  ///< [T][…] of one chunk
+};
+
+}  // namespace counterpoint::network

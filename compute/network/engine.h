@@ -1,0 +1,22 @@
+#pragma once
+// Engine: one decoding state of a model, on some device. The caller (ModelSource) has checked ids, rows, space and
+// positions. Cancelled or a throw: the logits are not to be used; what was read before stays usable. Thread: one owner.
+
+#include <cstdint>
+#include <span>
+#include <stop_token>
+
+#include "compute/error.h"
+#include "compute/step.h"
+
+namespace counterpoint::network {
+
+/// Reads ids at positions first, first+1, … and writes the logits [rows][V] after the last rows of them.
+class Engine {
+  public:
+    virtual ~Engine() = default;
+    virtual compute::Outcome forward(std::int64_t first, std::span<const compute::TokenId> ids, std::int64_t rows,
+                                     std::span<float> logits, const std::stop_token& stop) = 0;
+};
+
+}  // namespace counterpoint::network

@@ -1,0 +1,198 @@
+// The loops over Lanes: one text for every instruction set (kernels.h says what each computes). Included inside an
+// unnamed namespace after a lanes_*.h; no standard library code here, so that nothing built for a newer processor leaks
+// out.
+
+template <WeightType type>
+struct Stored;
+template <>
+struct Stored<WeightType::Float32> {
+    using Element = float;
+    static Lanes full(const float* p) { return load(p); }
+    static Lanes first(const float* p, std::int64_t n) { return loadFirst(p, n); }
+};
+template <>
+struct Stored<WeightType::BFloat16> {
+    using Element = std::uint16_t;
+    static Lanes full(const std::uint16_t* p) { return loadBf16(p); }
+    static Lanes first(const std::uint16_t* p, std::int64_t n) { return loadBf16First(p, n); }
+};
+template <>
+struct Stored<WeightType::Float16> {
+    using Element = std::uint16_t;
+    static Lanes full(const std::uint16_t* p) { return loadF16(p); }
+    static Lanes first(const std::uint16_t* p, std::int64_t n) { return loadF16First(p, n); }
+};
+
+/// R rows of w against C rows of x: R·C sums kept in registers.
+template <WeightType type, int R, int C>
+inline void tile(const MatmulArguments& a, std::int64_t row, std::int64_t column) {
+    using S = Stored<type>;
+    const std::int64_t K = a.columns, whole = K & ~std::int64_t{15};
+    const typename S::Element* w = static_cast<const typename S::Element*>(a.w) + row * K;
+    const float* x = a.x + column * K;
+    Lanes sums[R][C];
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 8
+        for (int c = 0; c < C; ++c) sums[r][c] = zeros();
+    for (std::int64_t k = 0; k < whole; k += 16) {
+        Lanes wk[R];
+#pragma GCC unroll 8
+        for (int r = 0; r < R; ++r) wk[r] = S::full(w + r * K + k);
+#pragma GCC unroll 8
+        for (int c = 0; c < C; ++c) {
+            const Lanes xk = load(x + c * K + k);
+#pragma GCC unroll 8
+            for (int r = 0; r < R; ++r) sums[r][c] = fma(wk[r], xk, sums[r][c]);
+        }
+    }
+    if (const std::int64_t rest = K - whole; rest > 0) {
+        Lanes wk[R];
+#pragma GCC unroll 8
+        for (int r = 0; r < R; ++r) wk[r] = S::first(w + r * K + whole, rest);
+#pragma GCC unroll 8
+        for (int c = 0; c < C; ++c) {
+            const Lanes xk = loadFirst(x + c * K + whole, rest);
+#pragma GCC unroll 8
+            for (int r = 0; r < R; ++r) sums[r][c] = fma(wk[r], xk, sums[r][c]);
+        }
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 8
+        for (int c = 0; c < C; ++c) {
+            const float total = sum(sums[r][c]);
+            a.y[(column + c) * a.stride + row + r] = a.bias != nullptr ? total + a.bias[row + r] : total;
+        }
+}
+
+template <WeightType type, int R>
+inline void tileColumns(const MatmulArguments& a, std::int64_t row) {
+    std::int64_t t = 0;
+    for (; t + kGemmColumns <= a.count; t += kGemmColumns) tile<type, R, kGemmColumns>(a, row, t);
+    for (; t < a.count; ++t) tile<type, R, 1>(a, row, t);
+}
+
+template <WeightType type>
+void matmulOf(const MatmulArguments& a, std::int64_t from, std::int64_t to) {
+    std::int64_t n = from;
+    if (a.count == 1) {
+        for (; n + kGemvRows <= to; n += kGemvRows) tile<type, kGemvRows, 1>(a, n, 0);
+    } else {
+        for (; n + kGemmRows <= to; n += kGemmRows) tileColumns<type, kGemmRows>(a, n);
+    }
+    for (; n < to; ++n) tileColumns<type, 1>(a, n);
+}
+
+void matmul(const MatmulArguments& a, std::int64_t from, std::int64_t to) {
+    switch (a.type) {
+        case WeightType::Float32:
+            return matmulOf<WeightType::Float32>(a, from, to);
+        case WeightType::BFloat16:
+            return matmulOf<WeightType::BFloat16>(a, from, to);
+        case WeightType::Float16:
+            return matmulOf<WeightType::Float16>(a, from, to);
+    }
+}
+
+/// e^x to 1e-7 relative for x <= 88; 0 below −87; not a number stays so. Reduction by log 2 in two parts, Taylor to
+/// r^7/7!
+/// (|r| <= 0.347: the next term is 5e-9).
+inline Lanes exponential(Lanes x) {
+    const Lanes low = broadcast(-87.0f);
+    const Lanes bounded = larger(low, smaller(broadcast(88.0f), x));  // not a number is the second operand and passes
+    const Lanes whole = nearest(mul(bounded, broadcast(1.44269504f)));
+    Lanes r = fma(whole, broadcast(-0.693359375f), bounded);
+    r = fma(whole, broadcast(2.12194440e-4f), r);
+    Lanes p = broadcast(1.0f / 5040.0f);
+    p = fma(p, r, broadcast(1.0f / 720.0f));
+    p = fma(p, r, broadcast(1.0f / 120.0f));
+    p = fma(p, r, broadcast(1.0f / 24.0f));
+    p = fma(p, r, broadcast(1.0f / 6.0f));
+    p = fma(p, r, broadcast(0.5f));
+    p = fma(p, r, broadcast(1.0f));
+    p = fma(p, r, broadcast(1.0f));
+    return zeroWhereBelow(mul(p, powerOfTwo(whole)), x, low);
+}
+
+constexpr float kNothing = -__builtin_inff();
+
+void attend(const AttentionArguments& a) {
+    const std::int64_t D = a.headDim;
+    Lanes top = broadcast(kNothing);
+    for (std::int64_t start = 0; start < a.count; start += 16) {  // scores, 16 positions at a time
+        const float* keys = a.pages[start / kPage] + a.offset + start % kPage;
+        Lanes even = zeros(), odd = zeros();
+        std::int64_t d = 0;
+        for (; d + 2 <= D; d += 2) {
+            even = fma(broadcast(a.q[d]), load(keys + d * kPage), even);
+            odd = fma(broadcast(a.q[d + 1]), load(keys + (d + 1) * kPage), odd);
+        }
+        if (d < D) even = fma(broadcast(a.q[d]), load(keys + d * kPage), even);
+        Lanes score = mul(add(even, odd), broadcast(a.scale));
+        if (a.count - start < 16) score = keepFirst(score, a.count - start, broadcast(kNothing));
+        top = larger(top, score);
+        store(a.scores + start, score);
+    }
+    const Lanes highest = broadcast(largest(top));
+    Lanes total = zeros();
+    for (std::int64_t start = 0; start < a.count; start += 16) {
+        const Lanes weight = exponential(sub(load(a.scores + start), highest));
+        total = add(total, weight);
+        store(a.scores + start, weight);
+    }
+    for (std::int64_t d = 0; d < D; ++d) store(a.sums + d * 16, zeros());
+    for (std::int64_t page = 0; page * kPage < a.count; ++page) {
+        const float* values = a.pages[page] + a.offset + D * kPage;
+        const float* weights = a.scores + page * kPage;
+        const std::int64_t left = a.count - page * kPage, here = left < kPage ? left : kPage;
+        for (std::int64_t d = 0; d < D; ++d) {
+            Lanes s = load(a.sums + d * 16);
+            std::int64_t j = 0;
+            for (; j + 16 <= here; j += 16) s = fma(load(weights + j), load(values + d * kPage + j), s);
+            if (j < here) s = fma(load(weights + j), loadFirst(values + d * kPage + j, here - j), s);
+            store(a.sums + d * 16, s);
+        }
+    }
+    const float share = 1.0f / sum(total);
+    for (std::int64_t d = 0; d < D; ++d) a.out[d] = sum(load(a.sums + d * 16)) * share;
+}
+
+void rmsNorm(const float* x, const float* weight, float epsilon, std::int64_t n, float* out) {
+    const std::int64_t whole = n & ~std::int64_t{15}, rest = n - whole;
+    Lanes squares = zeros();
+    for (std::int64_t i = 0; i < whole; i += 16) squares = fma(load(x + i), load(x + i), squares);
+    if (rest > 0) squares = fma(loadFirst(x + whole, rest), loadFirst(x + whole, rest), squares);
+    const Lanes scale = broadcast(1.0f / __builtin_sqrtf(sum(squares) / static_cast<float>(n) + epsilon));
+    for (std::int64_t i = 0; i < whole; i += 16) store(out + i, mul(mul(load(x + i), scale), load(weight + i)));
+    if (rest > 0)
+        storeFirst(out + whole, mul(mul(loadFirst(x + whole, rest), scale), loadFirst(weight + whole, rest)), rest);
+}
+
+inline Lanes silu(Lanes x) { return div(x, add(broadcast(1.0f), exponential(sub(zeros(), x)))); }
+
+void siluTimes(float* gate, const float* up, std::int64_t n) {
+    const std::int64_t whole = n & ~std::int64_t{15}, rest = n - whole;
+    for (std::int64_t i = 0; i < whole; i += 16) store(gate + i, mul(silu(load(gate + i)), load(up + i)));
+    if (rest > 0) storeFirst(gate + whole, mul(silu(loadFirst(gate + whole, rest)), loadFirst(up + whole, rest)), rest);
+}
+
+template <WeightType type>
+void widenOf(const void* in, std::int64_t n, float* out) {
+    using S = Stored<type>;
+    const typename S::Element* p = static_cast<const typename S::Element*>(in);
+    std::int64_t i = 0;
+    for (; i + 16 <= n; i += 16) store(out + i, S::full(p + i));
+    if (i < n) storeFirst(out + i, S::first(p + i, n - i), n - i);
+}
+
+void widen(const void* in, WeightType type, std::int64_t n, float* out) {
+    switch (type) {
+        case WeightType::Float32:
+            return widenOf<WeightType::Float32>(in, n, out);
+        case WeightType::BFloat16:
+            return widenOf<WeightType::BFloat16>(in, n, out);
+        case WeightType::Float16:
+            return widenOf<WeightType::Float16>(in, n, out);
+    }
+}

@@ -1,0 +1,177 @@
+#include "compute/network/modelsource.h"
+
+#include <algorithm>
+#include <new>
+#include <thread>
+
+#include "compute/network/convert.h"
+#include "compute/network/decoder.h"
+
+namespace counterpoint::network {
+namespace {
+
+using compute::Error;
+using compute::Outcome;
+using compute::Position;
+using compute::TokenId;
+
+/// Whatever goes wrong inside leaves as an Error that names the model (HAZARDS A6).
+template <class Work>
+auto named(const std::string& where, Work&& work) {
+    const auto fail = [&](std::string what, std::string advice, std::string details) {
+        return Error({.where = where,
+                      .what = std::move(what),
+                      .expected = {},
+                      .found = {},
+                      .advice = std::move(advice),
+                      .details = std::move(details)});
+    };
+    try {
+        return work();
+    } catch (const Error&) {
+        throw;
+    } catch (const std::bad_alloc&) {
+        throw fail("there is not enough memory", "close another model or use a smaller one", {});
+    } catch (const std::exception& e) {
+        throw fail("the model could not be computed", {}, e.what());
+    }
+}
+
+class ModelSource final : public compute::Source {
+  public:
+    explicit ModelSource(std::shared_ptr<const OpenedModel> model)
+        : m_model(std::move(model)), m_engine(m_model->newEngine()) {}
+
+    const compute::SourceInfo& info() const override { return m_model->info; }
+    std::shared_ptr<const compute::Tokenizer> tokenizer() const override { return m_model->tokenizer; }
+    Position length() const override { return static_cast<Position>(m_ids.size()); }
+    std::unique_ptr<compute::Source> fork() const override {
+        return named(info().path, [this] { return makeSource(m_model); });
+    }
+
+    void rewind(Position length) override {
+        if (length < 0 || length > this->length())
+            refuse("it cannot go back to position " + std::to_string(length), "0 to " + std::to_string(this->length()),
+                   {});
+        m_ids.resize(static_cast<std::size_t>(length));
+    }
+
+    Outcome forward(std::span<const TokenId> ids, std::int64_t rows, std::span<float> logits,
+                    std::stop_token stop) override {
+        check(ids, rows, logits);
+        if (ids.empty()) return Outcome::Done;
+        const std::size_t before = m_ids.size();
+        const auto forget = [&] { m_ids.resize(before); };
+        try {
+            return named(info().path, [&] {
+                m_ids.insert(m_ids.end(), ids.begin(), ids.end());
+                const std::size_t first = m_model->cache ? before : 0;
+                const Outcome outcome = m_engine->forward(static_cast<Position>(first), std::span(m_ids).subspan(first),
+                                                          rows, logits, stop);
+                if (outcome == Outcome::Cancelled) forget();
+                return outcome;
+            });
+        } catch (...) {
+            forget();
+            throw;
+        }
+    }
+
+  private:
+    [[noreturn]] void refuse(std::string what, std::string expected, std::string found) const {
+        throw Error({.where = info().path,
+                     .what = std::move(what),
+                     .expected = std::move(expected),
+                     .found = std::move(found),
+                     .advice = {},
+                     .details = {}});
+    }
+
+    void check(std::span<const TokenId> ids, std::int64_t rows, std::span<const float> logits) const {
+        const auto n = static_cast<std::int64_t>(ids.size());
+        if (rows < 0 || rows > n)
+            refuse("this many rows of logits are not to be had", "0 to " + std::to_string(n), std::to_string(rows));
+        if (static_cast<std::int64_t>(logits.size()) != rows * info().logitWidth)
+            refuse("the space for the logits has another size", std::to_string(rows * info().logitWidth) + " numbers",
+                   std::to_string(logits.size()));
+        for (const TokenId id : ids)
+            if (id < 0 || id >= info().logitWidth)
+                refuse("there is no token of that id", "0 to " + std::to_string(info().logitWidth - 1),
+                       std::to_string(id));
+        if (length() + n > info().maxPositions)
+            refuse("the text is longer than the model can read",
+                   "at most " + std::to_string(info().maxPositions) + " tokens", std::to_string(length() + n));
+    }
+
+    std::shared_ptr<const OpenedModel> m_model;
+    std::unique_ptr<Engine> m_engine;
+    std::vector<TokenId> m_ids;  ///< what has been read; the engine's cache holds at least these
+};
+
+void tellAboutRows(const std::filesystem::path& directory, const compute::Tokenizer& tokenizer,
+                   compute::SourceInfo& info) {
+    const std::int64_t padding = info.logitWidth - tokenizer.size();
+    if (padding > 0)
+        info.notices.push_back(std::to_string(padding) + " rows of logits beyond the tokenizer's " +
+                               std::to_string(tokenizer.size()) + " tokens are padding and left out");
+    if (padding < 0)
+        throw Error({.where = directory.string(),
+                     .what = "the tokenizer has more tokens than the model has rows of logits",
+                     .expected = "at most " + std::to_string(info.logitWidth),
+                     .found = std::to_string(tokenizer.size()),
+                     .advice = "the tokenizer is another model's, or the model's vocabulary was not resized",
+                     .details = {}});
+}
+
+}  // namespace
+
+int threadCount(int asked) {
+    if (asked > 0) return std::min(asked, 256);
+    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);
+}
+
+std::unique_ptr<compute::Source> makeSource(std::shared_ptr<const OpenedModel> model) {
+    return std::make_unique<ModelSource>(std::move(model));
+}
+
+std::unique_ptr<OpenedModel> openWeights(const std::filesystem::path& directory,
+                                         std::shared_ptr<const compute::Tokenizer> tokenizer,
+                                         const compute::OpenOptions& options, const std::stop_token& stop) {
+    return named(directory.string(), [&]() -> std::unique_ptr<OpenedModel> {
+        const Config config = readConfig(directory);
+        std::optional<Checkpoint> checkpoint = loadCheckpoint(directory, config, options.dtype, options.progress, stop);
+        if (!checkpoint) return nullptr;
+        auto model = std::make_unique<OpenedModel>();
+        compute::SourceInfo& info = model->info;
+        info.path = directory.string();
+        info.kind = "model";
+        info.architecture = config.shape.architecture;
+        info.dtype = typeName(checkpoint->type);
+        info.device = "cpu";
+        info.parameters = checkpoint->parameters;
+        info.weightBytes = checkpoint->bytes;
+        info.logitWidth = config.shape.vocabulary;
+        info.maxPositions = config.shape.maxPositions;
+        info.layers = config.shape.layers;
+        info.tiedHead = config.shape.tiedHead;
+        info.notices = std::move(checkpoint->notices);
+        if (tokenizer != nullptr) tellAboutRows(directory, *tokenizer, info);
+        model->tokenizer = std::move(tokenizer);
+        model->weights = std::make_shared<const Weights>(std::move(checkpoint->weights));
+        model->cache = options.cache;
+        return model;
+    });
+}
+
+std::unique_ptr<compute::Source> openOnCpu(const std::filesystem::path& directory,
+                                           std::shared_ptr<const compute::Tokenizer> tokenizer,
+                                           const compute::OpenOptions& options, const std::stop_token& stop) {
+    std::shared_ptr<OpenedModel> model = openWeights(directory, std::move(tokenizer), options, stop);
+    if (model == nullptr) return nullptr;
+    model->newEngine = [weights = model->weights, threads = threadCount(options.threads)] {
+        return std::make_unique<Decoder>(weights, threads);
+    };
+    return named(model->info.path, [&] { return makeSource(model); });
+}
+
+}  // namespace counterpoint::network

@@ -1,0 +1,197 @@
+#include "model/decodeloop.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace counterpoint::model {
+
+using compute::kNoToken;
+using compute::Outcome;
+using compute::Position;
+using compute::TokenId;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Rows of the prompt that are computed at once: enough for a fast prefill, few enough to hold.
+constexpr Position kPrefillRows = 64;
+
+double milliseconds(Clock::duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
+
+class Decoder {
+  public:
+    Decoder(LoadedRack& rack, const DecodeRequest& request, const DecodeControls& controls, Outbox& outbox)
+        : m_rack(rack), m_request(request), m_controls(controls), m_outbox(outbox), m_session(request.session) {}
+
+    void run() {
+        if (m_rack.require(m_session, !m_request.feedAll, m_outbox, m_controls.stop) == Outcome::Cancelled) return end("user");
+        start();
+        const bool score = m_session.mode == Mode::Score && m_request.ids.empty();
+        const bool resumed = m_store->end() > 0;
+        const Position given = length();
+        const bool lastIsForced = isForced(given - 1);
+        const bool everyPosition = score || m_session.decoding.scorePrompt;
+        const Position from = resumed ? (lastIsForced ? given - 1 : given) : (everyPosition ? 1 : m_promptLength);
+        m_firstRow = everyPosition || m_request.everyRow ? 1 : m_promptLength;
+        for (Position p = from; p < given; ++p)
+            if (!publish(p, m_tokens[index(p)])) return end("user");
+        if (score) return end(publish(given, kNoToken) ? "limit" : "user");
+        if (lastIsForced && stops(m_tokens.back())) return endAt(m_tokens.back());
+        generate();
+    }
+
+    void fail() { end("error"); }
+
+  private:
+    Position length() const { return static_cast<Position>(m_tokens.size()); }
+    static std::size_t index(Position p) { return static_cast<std::size_t>(p); }
+    bool isForced(Position p) const {
+        return std::find(m_request.forced.begin(), m_request.forced.end(), p) != m_request.forced.end();
+    }
+    bool stops(TokenId id) const { return std::binary_search(m_recipe.stopIds.begin(), m_recipe.stopIds.end(), id); }
+
+    void start() {
+        const auto tokenizer = m_rack.tokenizer();
+        m_tokens = m_request.ids.empty() ? promptTokens(m_session, tokenizer.get(), m_rack.vocabulary()) : m_request.ids;
+        m_promptLength = m_request.promptLength < 0 ? length() : std::min(m_request.promptLength, length());
+        m_rack.prepare(m_session, m_request.feedAll);
+        m_limit = m_rack.maxPositions(m_session);
+        if (m_limit > 0 && length() > m_limit)
+            throw compute::Error({.where = "prompt",
+                                  .what = "it is longer than the tightest model of the rack can read",
+                                  .expected = "at most " + std::to_string(m_limit) + " tokens",
+                                  .found = std::to_string(length()),
+                                  .advice = "shorten it",
+                                  .details = {}});
+        m_store = m_request.store ? m_request.store : std::make_shared<LogitStore>(m_rack.vocabulary(), m_session.sourceCount());
+        m_recipe = toRecipe(m_session, m_rack.statedStopIds(m_session), m_revision);
+        m_maxNewTokens = m_session.decoding.maxNewTokens;
+        for (std::size_t i = 0; i < m_tokens.size(); ++i)
+            m_bytes.push_back(standingBytes(tokenizer.get(), m_tokens, i));
+        m_outbox.push(TraceStarted{m_request.trace, m_tokens, m_bytes, m_promptLength, m_session.sourceNames(), m_store, tokenizer,
+                                   m_rack.statedStopIds(m_session), m_session.decoding.seed});
+    }
+
+    /// Dials that act on stored rows; the rack itself (paths, prefixes, temperatures) stays as the trace began.
+    void takeRecipe() {
+        const auto latest = m_controls.takeRecipe();
+        if (!latest) return;
+        const auto aligned = alignedTo(*latest, m_session.sourceNames());
+        if (!aligned) return;
+        const auto stated = m_rack.statedStopIds(*aligned);
+        m_recipe = toRecipe(*aligned, stated, ++m_revision);
+        m_maxNewTokens = aligned->decoding.maxNewTokens;
+    }
+
+    /// The store holds the row about p. Reads up to kPrefillRows known tokens at once.
+    Outcome need(Position p) {
+        while (m_store->end() <= p) {
+            const Position first = m_store->end() > 0 ? m_store->end() : m_firstRow;
+            const Position last = std::min(length(), first + kPrefillRows - 1);
+            std::vector<compute::RawRows> rows;
+            if (last > p) m_outbox.push(Progress{"Reading the prompt", static_cast<double>(first) / static_cast<double>(length()), {}});
+            if (m_rack.forward(std::span(m_tokens).first(index(last)), first, rows, m_controls.stop) == Outcome::Cancelled)
+                return Outcome::Cancelled;
+            for (const compute::RawRows& row : rows) m_store->append(row);
+        }
+        return Outcome::Done;
+    }
+
+    /// One step about p; `token` is what stands there, nullopt: the draw. False: cancelled, nothing was published.
+    bool publish(Position p, std::optional<TokenId> token) {
+        m_controls.waitWhilePaused();
+        if (m_controls.stop.stop_requested()) return false;
+        takeRecipe();
+        const auto begin = Clock::now();
+        if (need(p) == Outcome::Cancelled) return false;
+        const auto forwarded = Clock::now();
+        auto step = std::make_shared<compute::Step>(stepFor(m_recipe, m_store->rows(p), m_stages, token));
+        step->prompt = p < m_promptLength;
+        step->forced = isForced(p);
+        if (!token) {
+            m_tokens.push_back(step->token);
+            m_bytes.push_back(standingBytes(m_rack.tokenizer().get(), m_tokens, index(p)));
+        }
+        if (step->token != kNoToken) step->bytes = m_bytes[index(p)];
+        step->revision = m_recipe.revision;
+        step->forwardMs = milliseconds(forwarded - begin);
+        step->composeMs = milliseconds(Clock::now() - forwarded);
+        if (!token) {
+            m_newTokens += 1;
+            m_decodeMs += step->forwardMs + step->composeMs;
+        }
+        m_outbox.push(StepDone{m_request.trace, std::move(step)});
+        return true;
+    }
+
+    void generate() {
+        for (;;) {
+            takeRecipe();
+            if (m_newTokens >= (m_request.maxNewTokens >= 0 ? m_request.maxNewTokens : m_maxNewTokens)) return finish("limit");
+            if (m_limit > 0 && length() >= m_limit) return finish("context");
+            if (!publish(length(), std::nullopt)) return end("user");
+            if (stops(m_tokens.back())) return endAt(m_tokens.back());
+        }
+    }
+
+    void endAt(TokenId id) {
+        m_stopId = id;
+        finish("eos");
+    }
+    void finish(const std::string& reason) {
+        if (m_request.everyRow && need(length()) == Outcome::Cancelled) return end("user");
+        end(reason);
+    }
+    void end(const std::string& reason) {
+        const double rate = m_decodeMs > 0 ? 1000.0 * static_cast<double>(m_newTokens) / m_decodeMs : 0.0;
+        m_outbox.push(TraceEnded{m_request.trace, reason, m_stopId, rate});
+    }
+
+    LoadedRack& m_rack;
+    const DecodeRequest& m_request;
+    const DecodeControls& m_controls;
+    Outbox& m_outbox;
+    const Session& m_session;
+    std::vector<TokenId> m_tokens;
+    std::vector<std::string> m_bytes;
+    Position m_promptLength = 0, m_firstRow = 1, m_limit = 0;
+    std::shared_ptr<LogitStore> m_store;
+    compute::Recipe m_recipe;
+    compute::Stages<float> m_stages;
+    std::uint64_t m_revision = 1;
+    std::int64_t m_newTokens = 0, m_maxNewTokens = 0;
+    double m_decodeMs = 0;
+    TokenId m_stopId = kNoToken;
+};
+
+}  // namespace
+
+compute::Step stepFor(const compute::Recipe& recipe, const compute::SourceRows<float>& rows, compute::Stages<float>& stages,
+                      std::optional<TokenId> token) {
+    compute::Step step = compute::makeStep(recipe, {}, rows, stages);
+    step.position = rows.position;
+    step.token = token.value_or(step.drawn);
+    step.logProbs.assign(rows.rows.size(), compute::kExcluded);
+    step.composedLogProb = step.logProb = compute::kExcluded;
+    if (step.token == kNoToken) return step;
+    const auto v = static_cast<std::size_t>(step.token);
+    for (std::size_t i = 0; i < rows.rows.size(); ++i)
+        if (!rows.rows[i].empty()) step.logProbs[i] = rows.rows[i][v];
+    step.composedLogProb = stages.composed[v];
+    step.logProb = stages.temperature[v];
+    return step;
+}
+
+void decodeTrace(LoadedRack& rack, const DecodeRequest& request, const DecodeControls& controls, Outbox& outbox) {
+    Decoder decoder(rack, request, controls, outbox);
+    try {
+        decoder.run();
+    } catch (...) {
+        decoder.fail();
+        throw;
+    }
+}
+
+}  // namespace counterpoint::model

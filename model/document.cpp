@@ -1,0 +1,346 @@
+#include "model/document.h"
+
+#include "model/documentprivate.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace counterpoint::model {
+
+using compute::Position;
+using compute::TokenId;
+
+namespace {
+
+constexpr int kTickMs = 34;  // at most 30 times a second
+
+/// Dials that act on stored rows are equal: weights, switches, masks, references and the decoding block.
+bool sameDials(const Session& a, const Session& b) {
+    const auto sameEntry = [](const SourceEntry& x, const SourceEntry& y) {
+        return x.name == y.name && x.enabled == y.enabled && x.weight == y.weight && x.reference == y.reference && x.mask == y.mask;
+    };
+    return a.rule == b.rule && a.decoding == b.decoding &&
+           std::equal(a.specialists.begin(), a.specialists.end(), b.specialists.begin(), b.specialists.end(), sameEntry);
+}
+
+bool sameRack(const Session& a, const Session& b) {
+    if (a.sourceCount() != b.sourceCount()) return false;
+    for (std::size_t i = 0; i < a.sourceCount(); ++i)
+        if (a.source(i).name != b.source(i).name || a.resolve(a.source(i).path) != b.resolve(b.source(i).path)) return false;
+    return true;
+}
+
+}  // namespace
+
+Document::Document(QObject* parent, SourceOpener opener)
+    : QObject(parent), m_private(std::make_unique<Private>()), m_engine(std::make_unique<Engine>(std::move(opener))) {
+    m_private->saved = m_session;
+    m_private->timer.setInterval(kTickMs);
+    connect(&m_private->timer, &QTimer::timeout, this, &Document::tick);
+}
+
+Document::~Document() = default;
+
+// -- session ----------------------------------------------------------------------------------------------------------
+
+void Document::setSession(Session session, const std::string& merge) {
+    if (session == m_session) return;
+    Private& p = *m_private;
+    const bool joins = !merge.empty() && merge == p.merge && !p.undo.empty();
+    if (!joins) p.undo.push_back(m_session);
+    p.redo.clear();
+    p.merge = merge;
+    replaceSession(std::move(session), m_view);
+}
+
+void Document::endMerge() { m_private->merge.clear(); }
+bool Document::canUndo() const { return !m_private->undo.empty(); }
+bool Document::canRedo() const { return !m_private->redo.empty(); }
+bool Document::modified() const { return m_session != m_private->saved; }
+
+void Document::undo() {
+    Private& p = *m_private;
+    if (p.undo.empty()) return;
+    Session before = std::move(p.undo.back());
+    p.undo.pop_back();
+    p.redo.push_back(m_session);
+    p.merge.clear();
+    replaceSession(std::move(before), m_view);
+}
+
+void Document::redo() {
+    Private& p = *m_private;
+    if (p.redo.empty()) return;
+    Session after = std::move(p.redo.back());
+    p.redo.pop_back();
+    p.undo.push_back(m_session);
+    p.merge.clear();
+    replaceSession(std::move(after), m_view);
+}
+
+void Document::replaceSession(Session session, View view) {
+    const Session before = std::exchange(m_session, std::move(session));
+    const bool rackMoved = !sameRack(before, m_session);
+    if (view != m_view) {
+        m_view = view;
+        m_private->tellView = true;
+    }
+    Q_EMIT sessionChanged();
+    if (rackMoved) loadSources();
+    dialsChanged();
+}
+
+void Document::dialsChanged() {
+    if (m_running) {
+        m_engine->setRecipeSession(m_session);
+        m_private->dialsMoved = true;
+    } else {
+        requestRecompose();
+    }
+}
+
+// -- engine -----------------------------------------------------------------------------------------------------------
+
+void Document::wake() {
+    if (!m_private->timer.isActive()) m_private->timer.start();
+}
+
+void Document::loadSources() {
+    Private& p = *m_private;
+    for (std::size_t i = 0; i < m_session.sourceCount(); ++i) {
+        SourceStatus& status = p.sources[m_session.resolve(m_session.source(i).path).string()];
+        if (status.state != SourceStatus::State::Ready || status.info.device != m_device)
+            status = {.state = SourceStatus::State::Loading, .info = {}, .fingerprint = {}, .message = {}};
+    }
+    compute::OpenOptions options;
+    options.device = m_device;
+    m_loading = true;
+    m_ready = false;
+    m_engine->load({m_session, std::move(options), false});
+    Q_EMIT statusChanged();
+    wake();
+}
+
+void Document::setDevice(const std::string& device) {
+    if (device == m_device) return;
+    m_device = device;
+    loadSources();
+}
+
+void Document::startDecode(DecodeRequest request) {
+    request.session = m_session;
+    m_private->decoding = request.trace;
+    m_private->dialsMoved = false;
+    m_private->rateTokens = 0;
+    m_private->rateClock.restart();
+    m_engine->pause(m_paused = false);
+    m_running = true;
+    m_engine->decode(std::move(request));
+    Q_EMIT statusChanged();
+    wake();
+}
+
+void Document::generate() {
+    DecodeRequest request;
+    request.trace = m_private->nextTrace++;
+    m_private->pending[request.trace] = {.session = m_session, .parent = -1, .branchedAt = 0, .steps = {}};
+    startDecode(std::move(request));
+}
+
+void Document::stepOnce() {
+    if (trace() == nullptr) {
+        DecodeRequest request;
+        request.trace = m_private->nextTrace++;
+        request.maxNewTokens = 1;
+        m_private->pending[request.trace] = {.session = m_session, .parent = -1, .branchedAt = 0, .steps = {}};
+        return startDecode(std::move(request));
+    }
+    resume(1);
+}
+
+void Document::continueDecode() {
+    if (trace() == nullptr) return generate();
+    resume(-1);
+}
+
+void Document::resume(std::int64_t maxNewTokens) {
+    const Trace& shown = *trace();
+    if (m_running && m_private->decoding == shown.id) return;
+    if (!alignedTo(m_session, shown.sources) || shown.sources != m_session.sourceNames())
+        return notify(Notice::Level::Warning, "The rack has changed since this trace was decoded; generate a new one.");
+    DecodeRequest request;
+    request.trace = shown.id;
+    request.ids = shown.tokens;
+    request.promptLength = shown.promptLength;
+    request.store = shown.store;
+    request.maxNewTokens = maxNewTokens;
+    for (const StepPtr& step : shown.steps)
+        if (step->forced && step->position + 1 < static_cast<Position>(shown.tokens.size())) request.forced.push_back(step->position);
+    startDecode(std::move(request));
+}
+
+void Document::branch(Position position, TokenId token) {
+    const Trace* shown = trace();
+    if (shown == nullptr || shown->store->row(position, 0).empty() || position > static_cast<Position>(shown->tokens.size())) return;
+    if (shown->sources != m_session.sourceNames())
+        return notify(Notice::Level::Warning, "The rack has changed since this trace was decoded; generate a new one to branch from.");
+    DecodeRequest request;
+    request.trace = m_private->nextTrace++;
+    request.ids.assign(shown->tokens.begin(), shown->tokens.begin() + position);
+    request.ids.push_back(token);
+    request.promptLength = std::min(shown->promptLength, position);
+    request.store = shown->store->branch(position + 1);
+    PendingTrace pending{.session = m_session, .parent = shown->id, .branchedAt = position, .steps = {}};
+    for (const StepPtr& step : shown->steps) {
+        if (step->position >= position) break;
+        if (step->forced) request.forced.push_back(step->position);
+        pending.steps.push_back(step);
+    }
+    request.forced.push_back(position);
+    m_private->pending[request.trace] = std::move(pending);
+    startDecode(std::move(request));
+}
+
+void Document::pause(bool paused) {
+    if (!m_running || paused == m_paused) return;
+    m_paused = paused;
+    m_engine->pause(paused);
+    Q_EMIT statusChanged();
+}
+
+void Document::stop() {
+    m_engine->stop();
+    if (m_paused) pause(false);
+    wake();
+}
+
+SourceStatus Document::status(std::size_t source) const {
+    if (source >= m_session.sourceCount()) return {};
+    const auto found = m_private->sources.find(m_session.resolve(m_session.source(source).path).string());
+    return found != m_private->sources.end() ? found->second : SourceStatus{};
+}
+
+// -- traces and view --------------------------------------------------------------------------------------------------
+
+Trace* Document::present() {
+    for (const auto& t : m_traces)
+        if (t->id == m_private->selected) return t.get();
+    return nullptr;
+}
+
+const Trace* Document::trace() const { return const_cast<Document*>(this)->present(); }
+
+bool Document::shows(const Session& session) const {
+    const Trace* shown = trace();
+    if (shown == nullptr) return true;
+    const auto aligned = alignedTo(session, shown->sources);
+    return !aligned || sameDials(*aligned, shown->session);
+}
+
+void Document::requestRecompose() {
+    Private& p = *m_private;
+    const Trace* shown = trace();
+    if (shown == nullptr || shown->steps.empty() || m_running) return;
+    const bool same = p.recomposing ? sameDials(*p.recomposing, m_session) : shows(m_session);
+    if (same || !alignedTo(m_session, shown->sources)) return;
+    p.recomposing = m_session;
+    RecomposeRequest request{.trace = shown->id,
+                             .generation = ++p.generation,
+                             .session = m_session,
+                             .stopIds = shown->stopIds,
+                             .sources = shown->sources,
+                             .tokens = shown->tokens,
+                             .tokenBytes = shown->tokenBytes,
+                             .promptLength = shown->promptLength,
+                             .forced = {},
+                             .store = shown->store,
+                             .visible = m_view.cursor,
+                             .end = shown->steps.back()->position + 1};
+    for (const StepPtr& step : shown->steps)
+        if (step->forced) request.forced.push_back(step->position);
+    m_recomposing = true;
+    m_engine->recompose(std::move(request));
+    wake();
+}
+
+void Document::selectTrace(int id) {
+    const bool known = std::any_of(m_traces.begin(), m_traces.end(), [&](const auto& t) { return t->id == id; });
+    if (!known || id == m_private->selected) return;
+    m_private->selected = id;
+    m_private->recomposing.reset();
+    m_follow = true;
+    followEnd();
+    Q_EMIT traceSelected();
+    Q_EMIT viewChanged();
+    // A branch remembers its dials: they come back with it, as one undo step.
+    const Session remembered = trace()->session;
+    if (remembered.sourceNames() == m_session.sourceNames()) {
+        Session session = m_session;
+        session.rule = remembered.rule;
+        session.decoding = remembered.decoding;
+        for (std::size_t i = 0; i < session.specialists.size(); ++i) {
+            const SourceEntry& then = remembered.specialists[i];
+            SourceEntry& now = session.specialists[i];
+            now.enabled = then.enabled;
+            now.weight = then.weight;
+            now.reference = then.reference;
+            now.mask = then.mask;
+        }
+        if (!m_running) setSession(std::move(session));
+    }
+    requestRecompose();
+}
+
+void Document::setView(View view) {
+    if (view == m_view) return;
+    const Position cursor = view.cursor;
+    view.cursor = m_view.cursor;
+    m_view = std::move(view);
+    if (cursor != m_view.cursor) return setCursor(cursor);
+    Q_EMIT viewChanged();
+}
+
+void Document::setCursor(Position position) {
+    const Trace* shown = trace();
+    if (shown == nullptr || shown->steps.empty()) {
+        m_view.cursor = -1;
+    } else {
+        const Position last = shown->steps.back()->position;
+        m_view.cursor = std::clamp(position, shown->steps.front()->position, last);
+        m_follow = m_view.cursor == last;
+    }
+    Q_EMIT viewChanged();
+}
+
+void Document::followEnd() {
+    const Trace* shown = trace();
+    const Position last = shown == nullptr || shown->steps.empty() ? -1 : shown->steps.back()->position;
+    if (!m_follow && m_view.cursor >= 0 && m_view.cursor <= last) return;
+    if (m_view.cursor == last) return;
+    m_view.cursor = last;
+    m_view.token = compute::kNoToken;
+    m_private->tellView = true;
+}
+
+PlotData Document::plot(std::string_view diagnosticId) const {
+    const DiagnosticRow& row = diagnostic(diagnosticId);
+    if (const Trace* shown = trace()) return row.make(*shown, m_view);
+    PlotData empty;
+    empty.id = row.id;
+    empty.title = row.title;
+    empty.empty = "Nothing decoded yet: press Generate.";
+    return empty;
+}
+
+// -- notices ----------------------------------------------------------------------------------------------------------
+
+void Document::notify(Notice::Level level, std::string sentence, std::string details) {
+    m_notices.push_back({level, std::move(sentence), std::move(details), m_private->nextNotice++});
+    Q_EMIT noticesChanged();
+}
+
+void Document::dismiss(int id) {
+    if (std::erase_if(m_notices, [id](const Notice& n) { return n.id == id; }) > 0) Q_EMIT noticesChanged();
+}
+
+}  // namespace counterpoint::model

@@ -1,0 +1,188 @@
+// Document's side of the outbox: what the lanes report becomes the window's state, once a tick.
+
+#include "model/documentprivate.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+namespace counterpoint::model {
+
+namespace {
+
+constexpr int kRateMs = 500;  // a rate that changes faster cannot be read
+
+std::string rateText(double tokensPerSecond) {
+    std::array<char, 32> text{};
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), std::llround(tokensPerSecond)).ptr;
+    return std::string(text.data(), end) + " tokens/s";
+}
+
+}  // namespace
+
+void Document::tick() {
+    Private& p = *m_private;
+    for (const Event& event : m_engine->drain())
+        std::visit([this](const auto& e) { on(e); }, event);
+    if (m_running && p.rateClock.isValid() && p.rateClock.elapsed() >= kRateMs && p.rateTokens > 0) {
+        m_activity = rateText(1000.0 * static_cast<double>(p.rateTokens) / static_cast<double>(p.rateClock.restart()));
+        p.rateTokens = 0;
+        p.tellStatus = true;
+    }
+    if (!m_running && p.dialsMoved) {
+        p.dialsMoved = false;
+        requestRecompose();
+    }
+    followEnd();
+    if (std::exchange(p.tellSelected, false)) Q_EMIT traceSelected();
+    if (std::exchange(p.tellTrace, false)) Q_EMIT traceChanged();
+    if (std::exchange(p.tellView, false)) Q_EMIT viewChanged();
+    if (std::exchange(p.tellStatus, false)) Q_EMIT statusChanged();
+    if (std::exchange(p.tellRecomposed, false)) Q_EMIT recomposed();
+    if (!m_engine->decoding() && !m_engine->analysing() && !busy()) p.timer.stop();
+}
+
+void Document::on(const SourceLoaded& e) {
+    m_private->sources[m_session.resolve(e.info.path).string()] = {
+        .state = SourceStatus::State::Ready, .info = e.info, .fingerprint = e.fingerprint, .message = {}};
+    m_private->tellStatus = true;
+}
+
+void Document::on(const Loaded& e) {
+    for (const std::string& sentence : e.notices) notify(Notice::Level::Info, sentence);
+    m_loading = false;
+    m_ready = true;
+    m_progress = -1;
+    m_activity.clear();
+    m_private->tellStatus = true;
+}
+
+void Document::on(const Progress& e) {
+    m_activity = e.what;
+    if (e.fraction >= 0) m_activity += ", " + std::to_string(std::lround(100 * e.fraction)) + " %";
+    if (!e.rate.empty()) m_activity += ", " + e.rate;
+    m_progress = e.fraction;
+    m_private->tellStatus = true;
+}
+
+void Document::on(const Failure& e) {
+    if (m_loading)
+        for (auto& [path, status] : m_private->sources)
+            if (status.state == SourceStatus::State::Loading)
+                status = {.state = SourceStatus::State::Failed, .info = {}, .fingerprint = {}, .message = e.sentence};
+    notify(Notice::Level::Failure, e.sentence, e.details);
+    m_private->tellStatus = true;
+}
+
+void Document::on(const TraceStarted& e) {
+    Private& p = *m_private;
+    const auto found = p.pending.find(e.trace);
+    if (found == p.pending.end()) {  // an older trace goes on
+        for (const auto& t : m_traces)
+            if (t->id == e.trace) t->stop.clear();
+        return;
+    }
+    PendingTrace pending = std::move(found->second);
+    p.pending.erase(found);
+    auto trace = std::make_shared<Trace>();
+    trace->id = e.trace;
+    trace->parent = pending.parent;
+    trace->branchedAt = pending.branchedAt;
+    trace->session = trace->decodedWith = std::move(pending.session);
+    trace->sources = e.sources;
+    trace->tokens = e.tokens;
+    trace->tokenBytes = e.tokenBytes;
+    trace->promptLength = e.promptLength;
+    trace->steps = std::move(pending.steps);
+    trace->store = e.store;
+    trace->tokenizer = e.tokenizer;
+    trace->stopIds = e.stopIds;
+    const auto siblings = std::count_if(m_traces.begin(), m_traces.end(), [&](const auto& t) { return t->parent == trace->parent; });
+    const auto parent = std::find_if(m_traces.begin(), m_traces.end(), [&](const auto& t) { return t->id == trace->parent; });
+    trace->name = (parent != m_traces.end() ? (*parent)->name + "." : std::string()) + std::to_string(siblings + 1);
+    m_traces.push_back(std::move(trace));
+    p.selected = e.trace;
+    p.recomposing.reset();
+    m_recomposing = false;
+    m_follow = true;
+    p.tellSelected = p.tellTrace = true;
+}
+
+void Document::on(const StepDone& e) {
+    for (const auto& t : m_traces)
+        if (t->id == e.trace) appendStep(*t, e.step);
+    if (!e.step->prompt) m_private->rateTokens += 1;
+    m_progress = -1;
+    m_private->tellTrace = true;
+}
+
+void Document::on(const TraceEnded& e) {
+    Private& p = *m_private;
+    p.pending.erase(e.trace);
+    for (const auto& t : m_traces) {
+        if (t->id != e.trace) continue;
+        t->stop = e.stop;
+        t->stopId = e.stopId == compute::kNoToken ? std::nullopt : std::optional(e.stopId);
+        t->tokensPerSecond = e.tokensPerSecond;
+    }
+    if (e.trace == p.decoding) {
+        m_running = m_paused = false;
+        p.decoding = -1;
+        m_progress = -1;
+        m_activity = e.tokensPerSecond > 0 ? rateText(e.tokensPerSecond) : std::string();
+    }
+    p.tellStatus = p.tellTrace = true;
+}
+
+void Document::on(const Recomposed& e) {
+    Private& p = *m_private;
+    Trace* shown = present();
+    if (e.generation != p.generation || shown == nullptr || shown->id != e.trace || !p.recomposing) return;
+    for (const StepPtr& step : e.steps) {
+        const auto place = std::lower_bound(shown->steps.begin(), shown->steps.end(), step->position,
+                                            [](const StepPtr& s, compute::Position at) { return s->position < at; });
+        if (place != shown->steps.end() && (*place)->position == step->position) *place = step;
+    }
+    if (auto aligned = alignedTo(*p.recomposing, shown->sources)) shown->session = std::move(*aligned);
+    if (e.flip >= 0 || e.last) shown->flip = e.flip >= 0 ? std::optional(e.flip) : std::nullopt;
+    p.tellTrace = true;
+    if (!e.last) return;
+    m_recomposing = false;
+    p.recomposing.reset();
+    p.tellRecomposed = p.tellStatus = true;
+}
+
+void Document::on(const Hashed& e) {
+    m_private->hashes[e.path] = e.sha256;
+    for (auto& [path, status] : m_private->sources)
+        if (path == e.path) status.info.weightsSha256 = e.sha256;
+    for (std::size_t i = 0; i < m_session.sourceCount(); ++i) {
+        const SourceEntry& s = m_session.source(i);
+        if (m_session.resolve(s.path) == e.path && !s.sha256.empty() && s.sha256 != e.sha256)
+            notify(Notice::Level::Warning, "Source '" + s.name + "': its weights are not those the session was saved with.",
+                   "SHA-256 " + e.sha256 + " instead of " + s.sha256);
+    }
+    m_private->tellStatus = true;
+}
+
+void Document::on(const Idle& e) {
+    Private& p = *m_private;
+    if (e.decode && !m_engine->decoding()) {
+        // A load that was stopped or failed: what was open before is still open.
+        if (std::exchange(m_loading, false)) {
+            for (auto& [path, status] : p.sources)
+                if (status.state == SourceStatus::State::Loading) status.state = SourceStatus::State::Unloaded;
+            m_progress = -1;
+            m_activity.clear();
+        }
+    }
+    if (e.analysis && !m_engine->analysing() && m_recomposing) {
+        m_recomposing = false;
+        p.recomposing.reset();
+    }
+    p.tellStatus = true;
+}
+
+}  // namespace counterpoint::model

@@ -1,0 +1,44 @@
+#pragma once
+// What Document keeps beside its header: undo list, source states, the decode under way, the timer. Thread: the window's.
+
+#include "model/document.h"
+
+#include <QElapsedTimer>
+#include <QTimer>
+
+#include <map>
+
+namespace counterpoint::model {
+
+/// What the next TraceStarted of an id becomes.
+struct PendingTrace {
+    Session session;
+    int parent = -1;
+    compute::Position branchedAt = 0;
+    std::vector<StepPtr> steps;    ///< the parent's, left of the branch
+};
+
+struct Document::Private {
+    // Undo: the states before the present one and those after it.
+    std::vector<Session> undo, redo;
+    std::string merge;             ///< key of the drag that the newest undo step belongs to
+    Session saved;
+
+    std::map<std::string, SourceStatus> sources;   ///< by resolved path
+    std::map<std::string, std::string> hashes;     ///< by resolved path
+
+    std::map<int, PendingTrace> pending;
+    int selected = -1, nextTrace = 1, decoding = -1, nextNotice = 1;
+    std::uint64_t generation = 0;
+    bool dialsMoved = false;       ///< a what-if waits for the decode to end
+    std::optional<Session> recomposing;   ///< dials of the generation under way
+
+    QTimer timer;
+    QElapsedTimer rateClock;       ///< since the last shown rate
+    std::int64_t rateTokens = 0;
+
+    // What this tick has to tell.
+    bool tellStatus = false, tellTrace = false, tellSelected = false, tellView = false, tellRecomposed = false;
+};
+
+}  // namespace counterpoint::model

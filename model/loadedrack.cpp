@@ -1,0 +1,241 @@
+#include "model/loadedrack.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace counterpoint::model {
+
+using compute::Error;
+using compute::Outcome;
+using compute::Position;
+using compute::TokenId;
+
+namespace {
+
+/// A member of the ensemble that leaves the source to the rack, which outlives ensembles.
+class BorrowedSource : public compute::Source {
+  public:
+    explicit BorrowedSource(std::shared_ptr<compute::Source> source) : m_source(std::move(source)) {}
+    const compute::SourceInfo& info() const override { return m_source->info(); }
+    std::shared_ptr<const compute::Tokenizer> tokenizer() const override { return m_source->tokenizer(); }
+    Outcome forward(std::span<const TokenId> ids, std::int64_t rows, std::span<float> logits, std::stop_token stop) override {
+        return m_source->forward(ids, rows, logits, stop);
+    }
+    Position length() const override { return m_source->length(); }
+    void rewind(Position length) override { m_source->rewind(length); }
+    std::unique_ptr<compute::Source> fork() const override { return m_source->fork(); }
+
+  private:
+    std::shared_ptr<compute::Source> m_source;
+};
+
+/// What a session may name but this build does not compute is refused by name: leaving it out would change the result silently.
+void requireBuilt(const Session& session) {
+    for (const BankEntry& b : session.priors)
+        if (b.enabled)
+            throw Error({.where = b.bank,
+                         .what = "priors are not read by this version",
+                         .expected = {},
+                         .found = {},
+                         .advice = "switch the bank off to decode without it",
+                         .details = {}});
+    for (std::size_t i = 0; i < session.sourceCount(); ++i) {
+        const SourceEntry& s = session.source(i);
+        if (s.routing.is_null() || !session.uses(i)) continue;
+        const std::string mode = s.routing.value("mode", OrderedJson("deterministic")).dump();
+        if (mode != "\"deterministic\"")
+            throw Error({.where = "source '" + s.name + "', \"routing\"",
+                         .what = "this version routes as the model was published only",
+                         .expected = "\"mode\": \"deterministic\"",
+                         .found = mode,
+                         .advice = {},
+                         .details = {}});
+    }
+}
+
+bool sameSources(const Session& a, const Session& b) {
+    if (a.sourceCount() != b.sourceCount()) return false;
+    for (std::size_t i = 0; i < a.sourceCount(); ++i) {
+        const SourceEntry& x = a.source(i);
+        const SourceEntry& y = b.source(i);
+        if (x.name != y.name || a.resolve(x.path) != b.resolve(y.path)) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+std::shared_ptr<compute::Source> LoadedRack::take(std::span<const Slot> taken, const std::string& path, bool keep,
+                                                  const compute::OpenOptions& options, std::stop_token stop) const {
+    for (const Slot& slot : taken)
+        if (slot.source && slot.path == path) return slot.source->fork();
+    if (keep)
+        for (const Slot& slot : m_slots)
+            if (slot.source && slot.path == path) return slot.source;
+    return m_opener(path, options, stop);
+}
+
+Outcome LoadedRack::load(const LoadRequest& request, Outbox& outbox, std::stop_token stop) {
+    const Session& session = request.session;
+    requireBuilt(session);
+    const bool keep = m_options.device == request.options.device && m_options.dtype == request.options.dtype &&
+                      m_options.threads == request.options.threads && m_options.cache == request.options.cache;
+    std::vector<Slot> slots(session.sourceCount());
+    std::vector<std::string> notices;
+    std::vector<compute::EnsembleMember> members;
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+        const SourceEntry& entry = session.source(i);
+        Slot& slot = slots[i];
+        slot.path = session.resolve(entry.path).string();
+        if (request.onlyUsed && !session.uses(i)) continue;
+        compute::OpenOptions options = request.options;
+        options.progress = [&](double fraction, std::string_view what) {
+            outbox.push(Progress{"Loading " + entry.name, fraction, {}});
+            if (request.options.progress) request.options.progress(fraction, what);
+        };
+        outbox.push(Progress{"Loading " + entry.name, 0, {}});
+        try {
+            slot.source = take(std::span(slots).first(i), slot.path, keep, options, stop);
+            if (!slot.source) return Outcome::Cancelled;
+            if (i > 0) compute::requireComposable(session.base.name, *slots[0].source, entry.name, *slot.source);
+        } catch (const Error& e) {
+            if (session.uses(i)) throw;
+            slot.source.reset();
+            notices.push_back("Source '" + entry.name + "' is switched off and could not be loaded: " + e.sentence());
+            continue;
+        }
+        slot.member = static_cast<int>(members.size());
+        members.push_back({.name = entry.name,
+                           .source = std::make_unique<BorrowedSource>(slot.source),
+                           .temperature = entry.temperature,
+                           .prefix = {},
+                           .used = session.uses(i)});
+        const auto tokenizer = slot.source->tokenizer();
+        outbox.push(SourceLoaded{i, entry.name, slot.source->info(), tokenizer ? tokenizer->fingerprint() : std::string()});
+    }
+    if (stop.stop_requested()) return Outcome::Cancelled;
+    // From here the old ensemble no longer knows what its sources hold.
+    m_whole = false;
+    for (const Slot& slot : slots)
+        if (slot.source) slot.source->rewind(0);
+    m_ensemble.emplace(std::move(members));
+    m_slots = std::move(slots);
+    m_session = session;
+    m_options = request.options;
+    m_options.progress = {};
+    m_onlyUsed = request.onlyUsed;
+    m_prepared.reset();
+    m_whole = true;
+    notices.insert(notices.begin(), m_ensemble->notices().begin(), m_ensemble->notices().end());
+    outbox.push(Loaded{session, session.sourceNames(), std::move(notices), statedStopIds(session), tokenizer()});
+    return Outcome::Done;
+}
+
+Outcome LoadedRack::require(const Session& session, bool onlyUsed, Outbox& outbox, std::stop_token stop) {
+    bool open = m_whole && sameSources(m_session, session) && (onlyUsed || !m_onlyUsed);
+    for (std::size_t i = 0; open && i < m_slots.size(); ++i) open = m_slots[i].source != nullptr || !session.uses(i);
+    if (open) {
+        requireBuilt(session);
+        return Outcome::Done;
+    }
+    return load({session, m_options, onlyUsed}, outbox, stop);
+}
+
+std::vector<std::string> LoadedRack::paths() const {
+    std::set<std::string> paths;
+    for (const Slot& slot : m_slots)
+        if (slot.source) paths.insert(slot.path);
+    return {paths.begin(), paths.end()};
+}
+
+std::shared_ptr<const compute::Tokenizer> LoadedRack::tokenizer() const { return m_slots.front().source->tokenizer(); }
+
+std::vector<TokenId> LoadedRack::statedStopIds(const Session& session) const {
+    std::set<TokenId> ids;
+    for (std::size_t i = 0; i < m_slots.size(); ++i)
+        if (m_slots[i].source && session.uses(i))
+            ids.insert(m_slots[i].source->info().stopIds.begin(), m_slots[i].source->info().stopIds.end());
+    return {ids.begin(), ids.end()};
+}
+
+Position LoadedRack::maxPositions(const Session& session) const {
+    Position tightest = 0;
+    for (std::size_t i = 0; i < m_slots.size(); ++i) {
+        if (!m_slots[i].source || !session.uses(i) || m_slots[i].source->info().maxPositions == 0) continue;
+        const Position limit = std::max<Position>(1, m_slots[i].source->info().maxPositions - m_slots[i].prefixLength);
+        tightest = tightest == 0 ? limit : std::min(tightest, limit);
+    }
+    return tightest;
+}
+
+void LoadedRack::prepare(const Session& session, bool feedAll) {
+    const auto base = tokenizer();
+    for (std::size_t i = 0; i < m_slots.size(); ++i) {
+        Slot& slot = m_slots[i];
+        if (slot.member < 0) continue;
+        const SourceEntry& entry = session.source(i);
+        std::vector<TokenId> prefix;
+        if (!entry.prefix.empty()) {
+            if (!base)
+                throw Error({.where = "source '" + entry.name + "'",
+                             .what = "a prefix needs a tokenizer, and the base has none",
+                             .expected = {},
+                             .found = {},
+                             .advice = "remove the prefix",
+                             .details = {}});
+            prefix = base->encode(entry.prefix);
+        }
+        slot.prefixLength = static_cast<std::int64_t>(prefix.size());
+        m_ensemble->setMember(static_cast<std::size_t>(slot.member), entry.temperature, std::move(prefix),
+                              feedAll || session.uses(i));
+    }
+    m_prepared = session;
+}
+
+Outcome LoadedRack::forward(std::span<const TokenId> ids, Position firstRow, std::vector<compute::RawRows>& out,
+                            std::stop_token stop) {
+    // A source without a say must not end the text of the others: past its own limit it is no longer fed.
+    for (std::size_t i = 0; i < m_slots.size(); ++i) {
+        const Slot& slot = m_slots[i];
+        if (slot.member < 0 || m_prepared->uses(i)) continue;
+        const auto& member = m_ensemble->member(static_cast<std::size_t>(slot.member));
+        const Position limit = slot.source->info().maxPositions;
+        if (member.used && limit > 0 && static_cast<Position>(ids.size()) + slot.prefixLength > limit)
+            m_ensemble->setMember(static_cast<std::size_t>(slot.member), member.temperature, member.prefix, false);
+    }
+    std::vector<compute::RawRows> rows;
+    if (m_ensemble->forward(ids, firstRow, rows, stop) == Outcome::Cancelled) return Outcome::Cancelled;
+    for (compute::RawRows& r : rows) {
+        compute::RawRows whole{.position = r.position, .rows = std::vector<std::vector<float>>(m_slots.size())};
+        for (std::size_t i = 0; i < m_slots.size(); ++i)
+            if (m_slots[i].member >= 0) whole.rows[i] = std::move(r.rows[static_cast<std::size_t>(m_slots[i].member)]);
+        out.push_back(std::move(whole));
+    }
+    return Outcome::Done;
+}
+
+std::vector<TokenId> promptTokens(const Session& session, const compute::Tokenizer* tokenizer, std::int64_t vocabulary) {
+    const auto fail = [](const std::string& what, const std::string& advice) {
+        throw Error({.where = "prompt", .what = what, .expected = {}, .found = {}, .advice = advice, .details = {}});
+    };
+    std::vector<TokenId> ids;
+    if (session.promptIds) {
+        ids = *session.promptIds;
+        for (const TokenId id : ids)
+            if (id < 0 || id >= vocabulary)
+                fail("prompt_ids holds " + std::to_string(id) + ", but the tokenizer has " + std::to_string(vocabulary) + " ids", {});
+    } else if (tokenizer == nullptr) {
+        fail("the base has no tokenizer, so text cannot be read", "give prompt_ids");
+    } else {
+        ids = tokenizer->encode(session.prompt);
+        const AddBos rule = session.decoding.addBos;
+        const auto bos = tokenizer->bos();
+        if (rule == AddBos::True && !bos) fail("add_bos is true, but the tokenizer has no start token", "set it to \"auto\"");
+        if (bos && (rule == AddBos::True || (rule == AddBos::Auto && tokenizer->addsBos()))) ids.insert(ids.begin(), *bos);
+    }
+    if (ids.empty()) fail("it is empty and the tokenizer adds no start token", "write at least one word");
+    return ids;
+}
+
+}  // namespace counterpoint::model

@@ -1,0 +1,62 @@
+#pragma once
+// LoadedRack: the open sources of a session's rack and the ensemble over them. Owned by the decode lane.
+// A load either replaces everything or leaves everything as it was; sources open under the same path, device and dtype are
+// kept. A source without a say that cannot be opened or does not fit the base is a notice, and gives no rows.
+// Indices are the session's: 0 = base, then specialists in rack order. Errors: Error. Thread: one owner.
+
+#include "model/outbox.h"
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace counterpoint::model {
+
+class LoadedRack {
+  public:
+    explicit LoadedRack(SourceOpener opener) : m_opener(std::move(opener)) {}
+
+    compute::Outcome load(const LoadRequest& request, Outbox& outbox, std::stop_token stop);
+    /// Loads unless the same sources are already open in the same order.
+    compute::Outcome require(const Session& session, bool onlyUsed, Outbox& outbox, std::stop_token stop);
+    /// Paths of what is open, without repetition.
+    std::vector<std::string> paths() const;
+
+    std::shared_ptr<const compute::Tokenizer> tokenizer() const;
+    std::int64_t vocabulary() const { return m_ensemble->vocabulary(); }
+    /// Union of what the sources with a say state (HAZARDS A8), sorted.
+    std::vector<compute::TokenId> statedStopIds(const Session& session) const;
+    /// The tightest limit in shared positions over the sources with a say; 0: none.
+    compute::Position maxPositions(const Session& session) const;
+
+    /// Temperatures and prefixes of the session; which sources are fed.
+    void prepare(const Session& session, bool feedAll);
+    /// Rows about positions firstRow..ids.size(), one entry per source of the session (empty: not fed).
+    compute::Outcome forward(std::span<const compute::TokenId> ids, compute::Position firstRow, std::vector<compute::RawRows>& out,
+                             std::stop_token stop);
+
+  private:
+    struct Slot {
+        std::string path;
+        std::shared_ptr<compute::Source> source;  ///< null: not open
+        int member = -1;                          ///< index in the ensemble
+        std::int64_t prefixLength = 0;
+    };
+    std::shared_ptr<compute::Source> take(std::span<const Slot> taken, const std::string& path, bool keep,
+                                          const compute::OpenOptions& options, std::stop_token stop) const;
+    SourceOpener m_opener;
+    compute::OpenOptions m_options;
+    Session m_session;
+    bool m_whole = false;  ///< m_session, m_slots and m_ensemble belong together
+    bool m_onlyUsed = false;
+    std::vector<Slot> m_slots;
+    std::optional<compute::Ensemble> m_ensemble;
+    std::optional<Session> m_prepared;
+};
+
+/// The session's prompt as ids: prompt_ids as they are; else BOS by the session's rule (HAZARDS A24) and the text.
+std::vector<compute::TokenId> promptTokens(const Session& session, const compute::Tokenizer* tokenizer, std::int64_t vocabulary);
+
+}  // namespace counterpoint::model

@@ -1,0 +1,14 @@
+#pragma once
+// Recompose: other dials on a stored trace, without a forward pass. The visible position first, then all in order, in chunks;
+// the flip (R3) is the first position, prompt and forced ones excepted, where the draw differs from the trace's token.
+// Results are new immutable steps. Cancelled: what was sent stays valid for its generation. Thread: the analysis lane.
+
+#include "model/outbox.h"
+
+#include <stop_token>
+
+namespace counterpoint::model {
+
+compute::Outcome recomposeTrace(const RecomposeRequest& request, Outbox& outbox, std::stop_token stop);
+
+}  // namespace counterpoint::model

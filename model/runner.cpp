@@ -1,0 +1,128 @@
+#include "model/runner.h"
+
+#include "compute/version.h"
+
+#include <QtGlobal>
+
+#include <algorithm>
+#include <thread>
+
+namespace counterpoint::model {
+
+namespace {
+
+/// Reads the engine's events into a result until its trace has ended and both lanes are idle.
+class Collector {
+  public:
+    Collector(RunResult& result, const RunOptions& options) : m_result(result), m_options(options) {}
+
+    bool finished() const { return m_ended && m_idle; }
+    const std::optional<Failure>& failure() const { return m_failure; }
+    const std::vector<compute::SourceInfo>& infos() const { return m_infos; }
+    const std::map<std::string, std::string>& hashes() const { return m_hashes; }
+
+    void operator()(const SourceLoaded& e) { m_infos.push_back(e.info); }
+    void operator()(const Loaded& e) { m_result.notices = e.notices; }
+    void operator()(const Progress& e) {
+        if (m_options.progress) m_options.progress(e);
+    }
+    void operator()(const Failure& e) {
+        if (!m_failure) m_failure = e;
+    }
+    void operator()(const TraceStarted& e) {
+        Trace& t = m_result.trace;
+        t.tokens = e.tokens;
+        t.tokenBytes = e.tokenBytes;
+        t.promptLength = e.promptLength;
+        t.sources = e.sources;
+        t.store = e.store;
+        t.tokenizer = e.tokenizer;
+        t.stopIds = e.stopIds;
+    }
+    void operator()(const StepDone& e) { appendStep(m_result.trace, e.step); }
+    void operator()(const TraceEnded& e) {
+        Trace& t = m_result.trace;
+        t.stop = e.stop;
+        if (e.stopId != compute::kNoToken) t.stopId = e.stopId;
+        t.tokensPerSecond = e.tokensPerSecond;
+        m_ended = true;
+    }
+    void operator()(const Recomposed&) {}
+    void operator()(const Hashed& e) { m_hashes[e.path] = e.sha256; }
+    void operator()(const Idle& e) { m_idle = e.decode && e.analysis; }
+
+  private:
+    RunResult& m_result;
+    const RunOptions& m_options;
+    std::optional<Failure> m_failure;
+    std::vector<compute::SourceInfo> m_infos;
+    std::map<std::string, std::string> m_hashes;
+    bool m_ended = false, m_idle = false;
+};
+
+void recordHashes(RunResult& result, const std::map<std::string, std::string>& hashes) {
+    Session& session = result.trace.session;
+    for (std::size_t i = 0; i < session.sourceCount(); ++i) {
+        SourceEntry& s = session.source(i);
+        const auto found = hashes.find(session.resolve(s.path).string());
+        if (found == hashes.end()) continue;
+        if (!s.sha256.empty() && s.sha256 != found->second)
+            result.notices.push_back("Source '" + s.name + "': its weights are not those the session was saved with (SHA-256 " +
+                                     found->second.substr(0, 12) + " instead of " + s.sha256.substr(0, 12) + ").");
+        s.sha256 = found->second;
+        result.sha256[s.name] = found->second;
+    }
+    result.trace.decodedWith = session;
+}
+
+}  // namespace
+
+RunResult runSession(const Session& session, const RunOptions& options) {
+    RunResult result;
+    result.trace.session = session;
+    result.threads = options.threads > 0 ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency() - 1));
+    Collector collector(result, options);
+    {
+        Engine engine(options.opener);
+        const std::stop_callback onStop(options.stop, [&engine] { engine.stop(); });
+        compute::OpenOptions open;
+        open.device = options.device;
+        open.dtype = options.dtype;
+        open.threads = options.threads;
+        open.cache = options.cache;
+        engine.load({session, std::move(open), true});
+        DecodeRequest request;
+        request.session = session;
+        request.feedAll = false;
+        request.everyRow = options.dumps.contains("sources");
+        engine.decode(std::move(request));
+        if (options.stop.stop_requested()) engine.stop();
+        while (!collector.finished()) {
+            engine.waitForEvents();
+            for (Event& event : engine.drain()) std::visit(collector, event);
+            if (options.progress && !result.trace.steps.empty() && result.trace.stop.empty()) {
+                const auto made = static_cast<double>(result.trace.tokens.size()) - static_cast<double>(result.trace.promptLength);
+                const auto wanted = static_cast<double>(std::max<std::int64_t>(1, session.decoding.maxNewTokens));
+                options.progress({"Decoding", std::min(1.0, made / wanted), {}});
+            }
+        }
+    }
+    if (const auto& failure = collector.failure()) {
+        std::string what = failure->sentence;
+        while (what.ends_with('.')) what.pop_back();
+        throw compute::Error({.where = {}, .what = what, .expected = {}, .found = {}, .advice = {}, .details = failure->details});
+    }
+    recordHashes(result, collector.hashes());
+    result.versions = {{"counterpoint", compute::version()}, {"qt", qVersion()}};
+    if (!collector.infos().empty()) {
+        result.device = collector.infos().front().device;
+        result.dtype = collector.infos().front().dtype;
+        const bool network = std::any_of(collector.infos().begin(), collector.infos().end(),
+                                         [](const compute::SourceInfo& i) { return i.kind == "model" || i.kind == "torchscript"; });
+        if (network)
+            for (auto& version : compute::networkVersions()) result.versions.push_back(std::move(version));
+    }
+    return result;
+}
+
+}  // namespace counterpoint::model

@@ -1,0 +1,267 @@
+// The run directory of SPEC.md 2. Nothing here depends on threads, locale or the clock but summary.json's own figures.
+
+#include "compute/error.h"
+#include "compute/files/atomicfile.h"
+#include "compute/files/safetensors.h"
+#include "compute/files/sha256.h"
+#include "compute/text/utf8stream.h"
+#include "model/runner.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+namespace counterpoint::model {
+
+using compute::Diagnostics;
+using compute::number;
+using compute::Position;
+using compute::Step;
+using compute::TokenId;
+
+namespace {
+
+constexpr std::array kOwnFiles = {"trace.jsonl", "summary.json", "session.json", "log_prob.safetensors", "sources.safetensors"};
+
+/// A float as the shortest decimal that reads back to it.
+OrderedJson real(float x) {
+    if (!std::isfinite(x)) return number(static_cast<double>(x));
+    std::array<char, 32> text{};
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), x).ptr;
+    double shortest = 0;
+    std::from_chars(text.data(), end, shortest);
+    return shortest;
+}
+
+struct Column {
+    std::size_t source;
+    std::string name;
+};
+
+/// Sources with a say: the ones `run` feeds, whoever decoded the trace.
+std::vector<Column> columnsOf(const Trace& trace) {
+    std::vector<Column> columns;
+    for (std::size_t i = 0; i < trace.sources.size(); ++i)
+        if (i >= trace.session.sourceCount() || trace.session.uses(i)) columns.push_back({i, trace.sources[i]});
+    return columns;
+}
+
+std::string winnerName(const Diagnostics& d, const Trace& trace) {
+    switch (d.winner) {
+        case compute::WinnerKind::Base: return "base";
+        case compute::WinnerKind::Specialist: return trace.sources.at(static_cast<std::size_t>(d.winnerSource));
+        case compute::WinnerKind::Several: return "several";
+        case compute::WinnerKind::Nobody: break;
+    }
+    return "nobody";
+}
+
+std::string tokenText(const compute::Tokenizer* tokenizer, TokenId id) {
+    if (tokenizer == nullptr) return {};
+    const std::string_view bytes = tokenizer->bytes(id);
+    return bytes.empty() ? tokenizer->piece(id) : compute::toValidUtf8(bytes);
+}
+
+/// R5's scalars under their names in files, one table for rows, means and sums.
+struct Scalar {
+    const char* key;
+    double Diagnostics::*value;
+};
+constexpr std::array kScalars = {Scalar{"drift_composed", &Diagnostics::driftComposed},
+                                 Scalar{"drift_drawn", &Diagnostics::driftDrawn},
+                                 Scalar{"kl_from_base", &Diagnostics::klFromBase},
+                                 Scalar{"js", &Diagnostics::js},
+                                 Scalar{"tv", &Diagnostics::tv},
+                                 Scalar{"entropy", &Diagnostics::entropy},
+                                 Scalar{"interference", &Diagnostics::interference}};
+
+OrderedJson topJson(const Step& step, const Trace& trace, const std::vector<Column>& columns) {
+    OrderedJson list = OrderedJson::array();
+    for (const compute::TopToken& t : step.top) {
+        OrderedJson logProbs = OrderedJson::object();
+        for (const Column& c : columns)
+            if (c.source < t.source.size()) logProbs[c.name] = real(t.source[c.source]);
+        logProbs["composed"] = real(t.composed);
+        logProbs["temperature"] = real(t.temperature);
+        list.push_back({{"token", t.token},
+                        {"text", tokenText(trace.tokenizer.get(), t.token)},
+                        {"kept", t.kept},
+                        {"log_probs", std::move(logProbs)}});
+    }
+    return list;
+}
+
+OrderedJson rowJson(const Step& step, const Trace& trace, const std::vector<Column>& columns, std::string text, double driftSum) {
+    const Diagnostics& d = step.diagnostics;
+    const bool token = step.token != compute::kNoToken;
+    OrderedJson logProbs, eos = OrderedJson::object(), activity = OrderedJson::object();
+    for (const Column& c : columns) {
+        if (token) logProbs[c.name] = real(step.logProbs.at(c.source));
+        if (c.source < d.eos.size()) eos[c.name] = number(d.eos[c.source]);
+        if (c.source > 0 && c.source < d.activity.size()) activity[c.name] = number(d.activity[c.source]);
+    }
+    if (token) logProbs["composed"] = real(step.composedLogProb);
+    eos["composed"] = number(d.eosComposed);
+
+    OrderedJson row{{"position", step.position}, {"prompt", step.prompt}};
+    row["token"] = token ? OrderedJson(step.token) : OrderedJson();
+    row["text"] = token ? OrderedJson(std::move(text)) : OrderedJson();
+    row["bytes"] = token ? OrderedJson(compute::base64(step.bytes)) : OrderedJson();
+    row["forced"] = step.forced;
+    if (step.greedy) row["greedy"] = true;
+    row["log_prob"] = token ? real(step.logProb) : OrderedJson();
+    row["log_probs"] = std::move(logProbs);
+    row["drift"] = number(d.drift);
+    row["drift_sum"] = number(driftSum);
+    for (const Scalar& s : kScalars) row[s.key] = number(d.*(s.value));
+    row["log_normaliser"] = number(d.logNormaliser);
+    row["winner"] = winnerName(d, trace);
+    row["eos"] = std::move(eos);
+    row["activity"] = std::move(activity);
+    row["scale"] = number(d.scale);
+    row["no_say"] = d.noSay;
+    row["priors"] = step.matchedPriors;
+    row["top"] = topJson(step, trace, columns);
+    row["routing"] = OrderedJson::array();
+    return row;
+}
+
+OrderedJson summaryJson(const RunResult& result) {
+    const Trace& trace = result.trace;
+    const auto n = static_cast<double>(trace.steps.size());
+    OrderedJson mean = OrderedJson::object(), sum = OrderedJson::object();
+    const auto add = [&](const char* key, double Diagnostics::*value) {
+        double total = 0;
+        for (const StepPtr& s : trace.steps) total += s->diagnostics.*value;
+        sum[key] = number(total);
+        mean[key] = trace.steps.empty() ? OrderedJson() : number(total / n);
+    };
+    add("drift", &Diagnostics::drift);
+    for (const Scalar& s : kScalars) add(s.key, s.value);
+    OrderedJson versions = OrderedJson::object(), hashes = OrderedJson::object();
+    for (const auto& [name, version] : result.versions) versions[name] = version;
+    for (const std::string& name : trace.sources)
+        if (const auto found = result.sha256.find(name); found != result.sha256.end()) hashes[name] = found->second;
+    return {{"steps", trace.steps.size()},
+            {"prompt_ids", std::vector<TokenId>(trace.tokens.begin(), trace.tokens.begin() + trace.promptLength)},
+            {"stop", trace.stop},
+            {"stop_id", trace.stopId ? OrderedJson(*trace.stopId) : OrderedJson()},
+            {"mean", std::move(mean)},
+            {"sum", std::move(sum)},
+            {"tokens_per_second", number(trace.tokensPerSecond)},
+            {"device", result.device},
+            {"dtype", result.dtype},
+            {"threads", result.threads},
+            {"law", "exact"},
+            {"versions", std::move(versions)},
+            {"sha256", std::move(hashes)}};
+}
+
+/// log_prob [T,V]: stage temperature of every row of the trace, composed again from the store.
+void writeLogProb(const Trace& trace, const std::filesystem::path& file) {
+    const compute::Recipe recipe = toRecipe(trace.session, trace.stopIds, 0);
+    const auto rows = static_cast<std::int64_t>(trace.steps.size());
+    std::vector<float> all;
+    all.reserve(static_cast<std::size_t>(rows * trace.store->vocabulary()));
+    compute::Stages<float> stages;
+    for (const StepPtr& step : trace.steps) {
+        compute::compose<float>(recipe, {}, trace.store->rows(step->position), stages);
+        all.insert(all.end(), stages.temperature.begin(), stages.temperature.end());
+    }
+    const compute::TensorToWrite tensor{.name = "log_prob",
+                                        .dtype = compute::DType::F32,
+                                        .shape = {rows, trace.store->vocabulary()},
+                                        .bytes = std::as_bytes(std::span(all))};
+    compute::writeSafetensors(file, {&tensor, 1}, {{"format", "counterpoint.log_prob/1"}});
+}
+
+/// A recording: row t of every source is about token t + 1. Rows are given at the source's own temperature 1.
+void writeSources(const Trace& trace, const std::filesystem::path& file) {
+    const LogitStore& store = *trace.store;
+    const Position count = std::min(static_cast<Position>(trace.tokens.size()), store.end() - 1);
+    if (store.first() > 1 || count < 1)
+        throw compute::Error({.where = file.string(),
+                              .what = "a recording needs the rows about every token",
+                              .expected = "rows from position 1",
+                              .found = "rows from position " + std::to_string(store.first()),
+                              .advice = "decode with the dump asked for",
+                              .details = {}});
+    const std::vector<std::int64_t> tokens(trace.tokens.begin(), trace.tokens.begin() + count);
+    std::vector<compute::TensorToWrite> tensors{
+        {.name = "tokens", .dtype = compute::DType::I64, .shape = {count}, .bytes = std::as_bytes(std::span(tokens))}};
+    std::vector<std::vector<float>> rows;
+    const std::vector<Column> columns = columnsOf(trace);
+    rows.reserve(columns.size());
+    for (const Column& c : columns) {
+        const auto temperature = static_cast<float>(trace.session.source(c.source).temperature);
+        std::vector<float>& all = rows.emplace_back();
+        for (Position p = 1; p <= count; ++p)
+            for (const float x : store.row(p, c.source)) all.push_back(temperature == 1.0f ? x : x * temperature);
+        tensors.push_back({.name = "logits." + c.name,
+                           .dtype = compute::DType::F32,
+                           .shape = {count, store.vocabulary()},
+                           .bytes = std::as_bytes(std::span(all))});
+    }
+    std::map<std::string, std::string> metadata{{"format", "counterpoint.recording/1"}, {"base", trace.sources.front()}};
+    if (trace.tokenizer) metadata["tokenizer"] = rebased(trace.session, file).base.path;
+    compute::writeSafetensors(file, tensors, metadata);
+}
+
+}  // namespace
+
+std::string traceJsonl(const Trace& trace) {
+    const std::vector<Column> columns = columnsOf(trace);
+    compute::Utf8Stream stream;
+    std::size_t streamed = 0;
+    double driftSum = 0;
+    std::string lines;
+    for (const StepPtr& step : trace.steps) {
+        const auto p = static_cast<std::size_t>(step->position);
+        for (; streamed < std::min(p, trace.tokenBytes.size()); ++streamed) (void)stream.push(trace.tokenBytes[streamed]);
+        std::string text;
+        if (streamed == p && p < trace.tokenBytes.size()) {
+            text = stream.push(trace.tokenBytes[streamed++]);
+            if (streamed == trace.tokenBytes.size()) text += stream.finish();
+        }
+        driftSum += step->diagnostics.drift;
+        lines += rowJson(*step, trace, columns, std::move(text), driftSum).dump() + "\n";
+    }
+    return lines;
+}
+
+void requireRunDirectory(const std::filesystem::path& directory) {
+    namespace fs = std::filesystem;
+    const auto refuse = [&](const std::string& what, const std::string& advice) {
+        throw compute::Error({.where = directory.string(), .what = what, .expected = "a new, an empty or an earlier run's folder",
+                              .found = {}, .advice = advice, .details = {}});
+    };
+    std::error_code error;
+    if (!fs::exists(directory, error)) return;
+    if (!fs::is_directory(directory, error)) refuse("it is not a folder", "give another --out");
+    if (fs::exists(directory / "trace.jsonl") && fs::exists(directory / "summary.json") && fs::exists(directory / "session.json")) return;
+    for (const fs::directory_entry& entry : fs::directory_iterator(directory))
+        if (std::find(kOwnFiles.begin(), kOwnFiles.end(), entry.path().filename().string()) == kOwnFiles.end())
+            refuse("it holds other files", "give another --out or empty it");
+}
+
+void writeRun(const RunResult& result, const std::filesystem::path& directory, const std::set<std::string>& dumps) {
+    requireRunDirectory(directory);
+    std::filesystem::create_directories(directory);
+    const Trace& trace = result.trace;
+    compute::writeFile(directory / "trace.jsonl", traceJsonl(trace));
+    const std::array<std::pair<const char*, void (*)(const Trace&, const std::filesystem::path&)>, 2> writers = {
+        {{"log_prob", writeLogProb}, {"sources", writeSources}}};
+    for (const auto& [name, write] : writers) {
+        const std::filesystem::path file = directory / (std::string(name) + ".safetensors");
+        if (dumps.contains(name))
+            write(trace, file);
+        else
+            std::filesystem::remove(file);  // an earlier run's would not belong to this trace
+    }
+    writeSession(trace.session, directory / "session.json");
+    compute::writeFile(directory / "summary.json", summaryJson(result).dump(2) + "\n");
+}
+
+}  // namespace counterpoint::model

@@ -1,0 +1,438 @@
+// Session <-> JSON (SPEC.md 2). Every reader takes a key out of `rest`; what stays there is unknown, kept and warned about.
+
+#include "compute/dial.h"
+#include "compute/error.h"
+#include "compute/files/atomicfile.h"
+#include "model/session.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace counterpoint::model {
+
+using compute::Error;
+using compute::TokenId;
+
+namespace {
+
+constexpr const char* kFormat = "counterpoint.session/1";
+/// Names that stand for something else in files: keys beside source names, words a reference or a winner may be.
+constexpr std::array kReserved = {"composed", "temperature", "none", "several", "nobody"};
+
+template <class E, std::size_t N>
+using Names = std::array<std::pair<const char*, E>, N>;
+
+constexpr Names<Mode, 2> kModes = {{{"generate", Mode::Generate}, {"score", Mode::Score}}};
+constexpr Names<compute::Rule, 2> kRules = {{{"product", compute::Rule::Product}, {"mixture", compute::Rule::Mixture}}};
+constexpr Names<compute::EosPolicy, 5> kEosPolicies = {{{"sum", compute::EosPolicy::Sum},
+                                                        {"mean", compute::EosPolicy::Mean},
+                                                        {"max", compute::EosPolicy::Max},
+                                                        {"base", compute::EosPolicy::Base},
+                                                        {"active", compute::EosPolicy::Active}}};
+constexpr Names<compute::PlausibilityKind, 2> kPlausibilities = {
+    {{"relative", compute::PlausibilityKind::Relative}, {"top_p", compute::PlausibilityKind::TopP}}};
+
+template <class E, std::size_t N>
+const char* nameOf(const Names<E, N>& names, E value) {
+    for (const auto& [name, v] : names)
+        if (v == value) return name;
+    return names.front().first;
+}
+
+std::string shortly(const OrderedJson& value) {
+    std::string text = value.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+    if (text.size() > 60) text = text.substr(0, 57) + "...";
+    return text;
+}
+
+/// One object being read: knows where it stands and what nobody has asked for yet.
+class Reader {
+  public:
+    Reader(OrderedJson object, std::string where) : m_rest(std::move(object)), m_where(std::move(where)) {
+        if (!m_rest.is_object()) throw wrong("", "an object", m_rest);
+    }
+
+    [[noreturn]] void fail(const std::string& key, const std::string& expected, const OrderedJson& found) const {
+        throw wrong(key, expected, found);
+    }
+    Error wrong(const std::string& key, const std::string& expected, const OrderedJson& found) const {
+        return Error({.where = at(key),
+                      .what = "the value cannot be used",
+                      .expected = expected,
+                      .found = shortly(found),
+                      .advice = {},
+                      .details = {}});
+    }
+    std::string at(const std::string& key) const { return key.empty() ? m_where : m_where + ", \"" + key + "\""; }
+
+    /// The value of `key`, taken out; nullopt when absent.
+    std::optional<OrderedJson> take(const std::string& key) {
+        const auto found = m_rest.find(key);
+        if (found == m_rest.end()) return std::nullopt;
+        OrderedJson value = std::move(*found);
+        m_rest.erase(key);
+        return value;
+    }
+    std::optional<OrderedJson> takeNonNull(const std::string& key) {
+        auto value = take(key);
+        if (value && value->is_null()) value.reset();
+        return value;
+    }
+    void string(const std::string& key, std::string& out) {
+        if (const auto v = takeNonNull(key)) {
+            if (!v->is_string()) fail(key, "text", *v);
+            out = v->get<std::string>();
+        }
+    }
+    void boolean(const std::string& key, bool& out) {
+        if (const auto v = take(key)) {
+            if (!v->is_boolean()) fail(key, "true or false", *v);
+            out = v->get<bool>();
+        }
+    }
+    void finite(const std::string& key, double& out) {
+        if (const auto v = take(key)) {
+            out = compute::toNumber(*v, at(key));
+            if (!std::isfinite(out)) fail(key, "a finite number", *v);
+        }
+    }
+    double bounded(const std::string& key, const OrderedJson& value, std::string_view dial) {
+        const double x = compute::toNumber(value, at(key));
+        try {
+            compute::requireInBounds(compute::dial(dial), x);
+        } catch (const Error& e) {
+            compute::ErrorParts parts = e.parts();
+            parts.where = at(key);
+            throw Error(std::move(parts));
+        }
+        return x;
+    }
+    void dial(const std::string& key, double& out) {
+        if (const auto v = take(key)) out = bounded(key, *v, key);
+    }
+    std::uint64_t unsignedOf(const std::string& key, const OrderedJson& value, std::uint64_t maximum) const {
+        const bool whole = value.is_number_unsigned() || (value.is_number_integer() && value.get<std::int64_t>() >= 0);
+        if (!whole || value.get<std::uint64_t>() > maximum) fail(key, "a whole number from 0 to " + std::to_string(maximum), value);
+        return value.get<std::uint64_t>();
+    }
+    template <class Integer>
+    void integer(const std::string& key, Integer& out, std::uint64_t maximum) {
+        if (const auto v = take(key)) out = static_cast<Integer>(unsignedOf(key, *v, maximum));
+    }
+    template <class Integer>
+    void dialInteger(const std::string& key, Integer& out) {
+        integer(key, out, static_cast<std::uint64_t>(compute::dial(key).maximum));
+    }
+    template <class E, std::size_t N>
+    void choice(const std::string& key, const Names<E, N>& names, E& out) {
+        const auto v = take(key);
+        if (!v) return;
+        std::string expected;
+        for (const auto& [name, value] : names) {
+            if (v->is_string() && v->get_ref<const std::string&>() == name) {
+                out = value;
+                return;
+            }
+            expected += (expected.empty() ? "" : ", ") + std::string(name);
+        }
+        fail(key, "one of " + expected, *v);
+    }
+    void ids(const std::string& key, std::optional<std::vector<TokenId>>& out) {
+        const auto v = takeNonNull(key);
+        if (!v) return;
+        if (!v->is_array()) fail(key, "a list of token ids", *v);
+        std::vector<TokenId> list;
+        for (const OrderedJson& id : *v)
+            list.push_back(static_cast<TokenId>(unsignedOf(key, id, std::numeric_limits<TokenId>::max())));
+        out = std::move(list);
+    }
+
+    /// What nobody asked for; warned about.
+    OrderedJson unknown(std::vector<std::string>& warnings) {
+        for (const auto& [key, value] : m_rest.items())
+            warnings.push_back(m_where + ": the key \"" + key + "\" is unknown; it is kept as it is.");
+        return std::move(m_rest);
+    }
+
+  private:
+    OrderedJson m_rest;
+    std::string m_where;
+};
+
+/// Unknown keys of an inner object stand in the outer entry's `unknown` under the inner object's key.
+void keepInner(OrderedJson& unknown, const std::string& key, OrderedJson inner) {
+    if (!inner.empty()) unknown[key] = std::move(inner);
+}
+
+void mergeUnknown(OrderedJson& into, const OrderedJson& unknown) {
+    for (const auto& [key, value] : unknown.items()) {
+        const auto present = into.find(key);
+        if (present != into.end() && present->is_object() && value.is_object())
+            mergeUnknown(*present, value);
+        else if (present == into.end())
+            into[key] = value;
+    }
+}
+
+void readMask(Reader& entry, const std::string& where, compute::Mask& mask, OrderedJson& inner,
+              std::vector<std::string>& warnings) {
+    const auto value = entry.takeNonNull("mask");
+    if (!value) return;
+    Reader reader(*value, where + ", \"mask\"");
+    reader.ids("tokens", mask.tokens);
+    if (const auto v = reader.takeNonNull("positions")) {
+        const char* expected = "a list of intervals [from, to), 0 <= from <= to";
+        if (!v->is_array()) reader.fail("positions", expected, *v);
+        mask.positions.emplace();
+        for (const OrderedJson& pair : *v) {
+            if (!pair.is_array() || pair.size() != 2) reader.fail("positions", expected, pair);
+            constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<compute::Position>::max());
+            const auto bound = [&](std::size_t i) {
+                return static_cast<compute::Position>(reader.unsignedOf("positions", pair[i], kMax));
+            };
+            const compute::Interval interval{.from = bound(0), .to = bound(1)};
+            if (interval.from > interval.to) reader.fail("positions", expected, pair);
+            mask.positions->push_back(interval);
+        }
+    }
+    inner = reader.unknown(warnings);
+}
+
+SourceEntry readSource(const OrderedJson& json, const std::string& where, bool specialist, std::vector<std::string>& warnings) {
+    Reader reader(json, where);
+    SourceEntry entry;
+    OrderedJson maskRest;
+    if (specialist) entry.name.clear();
+    reader.string("name", entry.name);
+    reader.string("path", entry.path);
+    if (entry.path.empty())
+        throw Error({.where = where, .what = "\"path\" is missing", .expected = "a model directory", .found = {}, .advice = {}, .details = {}});
+    if (specialist && entry.name.empty()) entry.name = std::filesystem::path(entry.path).stem().string();
+    if (specialist) {
+        reader.boolean("enabled", entry.enabled);
+        reader.finite("weight", entry.weight);
+        reader.string("reference", entry.reference);
+        readMask(reader, where, entry.mask, maskRest, warnings);
+    }
+    reader.finite("temperature", entry.temperature);
+    if (!(entry.temperature > 0)) reader.fail("temperature", "a number above 0", entry.temperature);
+    reader.string("prefix", entry.prefix);
+    reader.string("source", entry.sourceInFile);
+    reader.string("tokenizer", entry.tokenizer);
+    reader.string("sha256", entry.sha256);
+    if (const auto v = reader.takeNonNull("routing")) {
+        if (!v->is_object()) reader.fail("routing", "an object", *v);
+        entry.routing = *v;
+    }
+    entry.unknown = reader.unknown(warnings);
+    keepInner(entry.unknown, "mask", std::move(maskRest));
+    return entry;
+}
+
+BankEntry readBank(const OrderedJson& json, const std::string& where, std::vector<std::string>& warnings) {
+    Reader reader(json, where);
+    BankEntry entry;
+    reader.string("bank", entry.bank);
+    if (entry.bank.empty())
+        throw Error({.where = where, .what = "\"bank\" is missing", .expected = "a bank file", .found = {}, .advice = {}, .details = {}});
+    reader.boolean("enabled", entry.enabled);
+    reader.finite("weight", entry.weight);
+    if (const auto v = reader.takeNonNull("overrides")) {
+        if (!v->is_object()) reader.fail("overrides", "an object", *v);
+        entry.overrides = *v;
+    }
+    entry.unknown = reader.unknown(warnings);
+    return entry;
+}
+
+Decoding readDecoding(const OrderedJson& json, const std::string& where, std::vector<std::string>& warnings) {
+    Reader reader(json, where);
+    Decoding d;
+    OrderedJson plausibilityRest;
+    reader.dial("temperature", d.temperature);
+    reader.dialInteger("top_k", d.topK);
+    reader.dial("top_p", d.topP);
+    reader.dial("min_p", d.minP);
+    reader.integer("seed", d.seed, std::numeric_limits<std::uint64_t>::max());
+    reader.dialInteger("stream", d.stream);
+    reader.dialInteger("max_new_tokens", d.maxNewTokens);
+    reader.choice("eos_policy", kEosPolicies, d.eosPolicy);
+    reader.ids("stop_ids", d.stopIds);
+    if (const auto v = reader.takeNonNull("add_bos")) {
+        if (v->is_boolean())
+            d.addBos = v->get<bool>() ? AddBos::True : AddBos::False;
+        else if (!v->is_string() || v->get_ref<const std::string&>() != "auto")
+            reader.fail("add_bos", "\"auto\", true or false", *v);
+    }
+    reader.boolean("score_prompt", d.scorePrompt);
+    if (const auto v = reader.takeNonNull("plausibility")) {
+        Reader inner(*v, where + ", \"plausibility\"");
+        compute::Plausibility p;
+        inner.choice("kind", kPlausibilities, p.kind);
+        if (const auto value = inner.take("value")) p.value = inner.bounded("value", *value, "plausibility");
+        plausibilityRest = inner.unknown(warnings);
+        d.plausibility = p;
+    }
+    reader.dial("floor", d.floor);
+    reader.boolean("common_shift", d.commonShift);
+    if (const auto v = reader.takeNonNull("kl_budget")) d.klBudget = reader.bounded("kl_budget", *v, "kl_budget");
+    reader.dial("active_epsilon", d.activeEpsilon);
+    d.unknown = reader.unknown(warnings);
+    keepInner(d.unknown, "plausibility", std::move(plausibilityRest));
+    return d;
+}
+
+void checkNames(const Session& session, const std::string& where) {
+    std::vector<std::string> names = session.sourceNames();
+    const auto refuse = [&](const std::string& name, const std::string& what) {
+        throw Error({.where = where, .what = "the source name '" + name + "' " + what, .expected = {}, .found = {},
+                     .advice = "give it another name", .details = {}});
+    };
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (names[i].empty()) refuse("", "is empty");
+        if (std::find(kReserved.begin(), kReserved.end(), names[i]) != kReserved.end()) refuse(names[i], "is reserved");
+        if (i > 0 && names[i] == "base") refuse(names[i], "is the base's and cannot be a specialist's");
+        if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
+            names.begin() + static_cast<std::ptrdiff_t>(i))
+            refuse(names[i], "is used twice");
+    }
+    for (std::size_t i = 0; i < session.specialists.size(); ++i) {
+        const SourceEntry& s = session.specialists[i];
+        if (session.referenceIndex(s) == static_cast<int>(i) + 1)
+            throw Error({.where = where + ", source '" + s.name + "'", .what = "it is its own reference",
+                         .expected = "another source, \"base\" or \"none\"", .found = {}, .advice = {}, .details = {}});
+    }
+}
+
+template <class T>
+OrderedJson orNull(const std::optional<T>& value) {
+    return value ? OrderedJson(*value) : OrderedJson(nullptr);
+}
+
+OrderedJson maskJson(const compute::Mask& mask) {
+    OrderedJson positions;
+    if (mask.positions) {
+        positions = OrderedJson::array();
+        for (const compute::Interval& i : *mask.positions) positions.push_back(OrderedJson::array({i.from, i.to}));
+    }
+    return {{"tokens", orNull(mask.tokens)}, {"positions", std::move(positions)}};
+}
+
+OrderedJson sourceJson(const SourceEntry& entry, bool specialist) {
+    OrderedJson json{{"name", entry.name}, {"path", entry.path}};
+    if (specialist) {
+        json["enabled"] = entry.enabled;
+        json["weight"] = entry.weight;
+        json["reference"] = entry.reference;
+    }
+    json["temperature"] = entry.temperature;
+    json["prefix"] = entry.prefix;
+    if (specialist) json["mask"] = maskJson(entry.mask);
+    if (!entry.sourceInFile.empty()) json["source"] = entry.sourceInFile;
+    if (!entry.tokenizer.empty()) json["tokenizer"] = entry.tokenizer;
+    if (!entry.sha256.empty()) json["sha256"] = entry.sha256;
+    if (!entry.routing.is_null()) json["routing"] = entry.routing;
+    mergeUnknown(json, entry.unknown);
+    return json;
+}
+
+OrderedJson decodingJson(const Decoding& d) {
+    OrderedJson plausibility, addBos = "auto";
+    if (d.plausibility)
+        plausibility = {{"kind", nameOf(kPlausibilities, d.plausibility->kind)}, {"value", d.plausibility->value}};
+    if (d.addBos != AddBos::Auto) addBos = d.addBos == AddBos::True;
+    OrderedJson json{{"temperature", d.temperature},
+                     {"top_k", d.topK},
+                     {"top_p", d.topP},
+                     {"min_p", d.minP},
+                     {"seed", d.seed},
+                     {"stream", d.stream},
+                     {"max_new_tokens", d.maxNewTokens},
+                     {"eos_policy", nameOf(kEosPolicies, d.eosPolicy)},
+                     {"stop_ids", orNull(d.stopIds)},
+                     {"add_bos", std::move(addBos)},
+                     {"score_prompt", d.scorePrompt},
+                     {"plausibility", std::move(plausibility)},
+                     {"floor", d.floor},
+                     {"common_shift", d.commonShift},
+                     {"kl_budget", orNull(d.klBudget)},
+                     {"active_epsilon", d.activeEpsilon}};
+    mergeUnknown(json, d.unknown);
+    return json;
+}
+
+/// A list under `key`, each entry read by `read(json, where)`.
+template <class T, class Read>
+void readList(Reader& reader, const std::string& key, std::vector<T>& out, const Read& read) {
+    const auto list = reader.takeNonNull(key);
+    if (!list) return;
+    if (!list->is_array()) reader.fail(key, "a list", *list);
+    for (std::size_t i = 0; i < list->size(); ++i)
+        out.push_back(read((*list)[i], reader.at(key) + " " + std::to_string(i + 1)));
+}
+
+}  // namespace
+
+Session sessionFromJson(const OrderedJson& json, const std::filesystem::path& file, std::vector<std::string>& warnings) {
+    const std::string where = file.empty() ? "session" : file.string();
+    Reader reader(json, where);
+    std::string format;
+    reader.string("format", format);
+    if (format != kFormat)
+        throw Error({.where = where, .what = "this is not a session", .expected = std::string("\"format\": \"") + kFormat + "\"",
+                     .found = format.empty() ? "no format" : "\"" + format + "\"", .advice = {}, .details = {}});
+    Session session;
+    session.file = file.empty() ? file : std::filesystem::absolute(file).lexically_normal();
+    reader.string("prompt", session.prompt);
+    reader.ids("prompt_ids", session.promptIds);
+    reader.choice("mode", kModes, session.mode);
+    reader.choice("rule", kRules, session.rule);
+    const auto base = reader.take("base");
+    if (!base)
+        throw Error({.where = where, .what = "\"base\" is missing", .expected = "the base model's entry", .found = {}, .advice = {}, .details = {}});
+    session.base = readSource(*base, reader.at("base"), false, warnings);
+    readList(reader, "specialists", session.specialists,
+             [&](const OrderedJson& j, const std::string& at) { return readSource(j, at, true, warnings); });
+    readList(reader, "priors", session.priors,
+             [&](const OrderedJson& j, const std::string& at) { return readBank(j, at, warnings); });
+    if (const auto v = reader.takeNonNull("decoding")) session.decoding = readDecoding(*v, reader.at("decoding"), warnings);
+    if (const auto v = reader.takeNonNull("view")) session.view = *v;
+    session.unknown = reader.unknown(warnings);
+    checkNames(session, where);
+    return session;
+}
+
+Session readSession(const std::filesystem::path& file, std::vector<std::string>& warnings) {
+    return sessionFromJson(compute::readOrderedJson(file), file, warnings);
+}
+
+OrderedJson toJson(const Session& session) {
+    OrderedJson specialists = OrderedJson::array(), priors = OrderedJson::array();
+    for (const SourceEntry& s : session.specialists) specialists.push_back(sourceJson(s, true));
+    for (const BankEntry& b : session.priors) {
+        OrderedJson json{{"bank", b.bank}, {"enabled", b.enabled}, {"weight", b.weight}, {"overrides", b.overrides}};
+        mergeUnknown(json, b.unknown);
+        priors.push_back(std::move(json));
+    }
+    OrderedJson json{{"format", kFormat},
+                     {"prompt", session.prompt},
+                     {"prompt_ids", orNull(session.promptIds)},
+                     {"mode", nameOf(kModes, session.mode)},
+                     {"rule", nameOf(kRules, session.rule)},
+                     {"base", sourceJson(session.base, false)},
+                     {"specialists", std::move(specialists)},
+                     {"priors", std::move(priors)},
+                     {"decoding", decodingJson(session.decoding)}};
+    if (!session.view.is_null()) json["view"] = session.view;
+    mergeUnknown(json, session.unknown);
+    return json;
+}
+
+void writeSession(const Session& session, const std::filesystem::path& file) {
+    compute::writeFile(file, toJson(rebased(session, file)).dump(2) + "\n");
+}
+
+}  // namespace counterpoint::model
