@@ -19,7 +19,8 @@ namespace {
 constexpr std::array<std::string_view, 2> kDumps{"log_prob", "sources"};
 
 /// Before an hour of decoding rather than after it.
-void requireWritableFolder(const std::filesystem::path& folder) {
+void requireWritable(const std::filesystem::path& folder) {
+    model::requireRunDirectory(folder);
     std::error_code error;
     std::filesystem::create_directories(folder, error);
     std::string why;
@@ -29,15 +30,6 @@ void requireWritableFolder(const std::filesystem::path& folder) {
         why = std::strerror(errno);
     if (!why.empty())
         throw compute::Error({.where = folder.string(), .what = "the run directory cannot be written: " + why});
-}
-
-/// A dump of an earlier run would pass for one of this run.
-void removeStaleDumps(const std::filesystem::path& folder, const std::set<std::string>& wanted) {
-    for (const std::string_view dump : kDumps)
-        if (!wanted.contains(std::string(dump))) {
-            std::error_code ignored;
-            std::filesystem::remove(folder / (std::string(dump) + ".safetensors"), ignored);
-        }
 }
 
 }  // namespace
@@ -51,7 +43,7 @@ int runCommand(const Arguments& arguments) {
     std::vector<std::string> warnings;
     const model::Session session = model::readSession(arguments.words[0], warnings);
     warn(warnings);
-    requireWritableFolder(out);
+    requireWritable(out);
 
     const Interrupt interrupt;
     options.stop = interrupt.token();
@@ -61,7 +53,6 @@ int runCommand(const Arguments& arguments) {
     line.erase();
     warn(result.notices);
 
-    removeStaleDumps(out, options.dumps);
     model::writeRun(result, out, options.dumps);
     if (!formats.empty()) writeFigures(result.trace, formats, out / "figures");
 
