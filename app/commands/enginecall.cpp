@@ -8,14 +8,19 @@
 
 namespace counterpoint::app {
 
-model::RunOptions engineOptions(const Arguments& arguments) {
-    model::RunOptions options;
-    options.device = arguments.value("--device", "cpu");
-    const std::string_view device = options.device;
+std::string deviceFrom(const Arguments& arguments) {
+    const std::string given = arguments.value("--device", "cpu");
+    const std::string_view device = given;
     const std::string_view index = device.starts_with("cuda:") ? device.substr(5) : std::string_view();
     const bool indexed = !index.empty() && index.size() <= 3 && index.find_first_not_of("0123456789") == index.npos;
     if (device != "cpu" && device != "cuda" && !indexed)
-        throw UsageError("--device takes cpu, cuda or cuda:N, not '" + options.device + "'");
+        throw UsageError("--device takes cpu, cuda or cuda:N, not '" + given + "'");
+    return given;
+}
+
+model::RunOptions engineOptions(const Arguments& arguments) {
+    model::RunOptions options;
+    options.device = deviceFrom(arguments);
     options.dtype = arguments.value("--dtype");
     constexpr std::array<std::string_view, 3> dtypes{"float32", "bfloat16", "float16"};
     if (arguments.has("--dtype") && std::find(dtypes.begin(), dtypes.end(), options.dtype) == dtypes.end())

@@ -11,6 +11,8 @@ inline constexpr Option kDeviceOption{"--device", "cpu|cuda[:N]", "where the mod
 inline constexpr Option kDtypeOption{"--dtype", "TYPE", "float32, bfloat16 or float16 (each model's own)"};
 inline constexpr Option kThreadsOption{"--threads", "N", "threads of the models (all cores but one)"};
 
+/// "cpu", "cuda", "cuda:1".
+std::string deviceFrom(const Arguments& arguments);
 /// Device, dtype and threads of the command line, checked.
 model::RunOptions engineOptions(const Arguments& arguments);
 

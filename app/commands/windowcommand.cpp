@@ -4,9 +4,13 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
+#include <optional>
 #include <string>
 
+#include "app/commands/enginecall.h"
 #include "app/commands/functions.h"
+#include "app/offscreen.h"
 #include "app/resources.h"
 #include "app/window.h"
 #include "compute/error.h"
@@ -36,5 +40,35 @@ bool displayThere() {
 }
 
 }  // namespace
+
+int windowCommand(const Arguments& arguments) {
+    WindowOptions options;
+    options.screenshot = arguments.value("--screenshot");
+    if (arguments.has("--screenshot")) arguments.required("--screenshot");
+    if (arguments.has("--size")) options.size = sizeFrom(arguments.value("--size"));
+    options.theme = arguments.value("--theme");
+    if (arguments.has("--theme") && options.theme != "light" && options.theme != "dark")
+        throw UsageError("--theme takes light or dark, not '" + options.theme + "'");
+    options.perspective = arguments.value("--perspective");
+    options.device = deviceFrom(arguments);
+    options.reportFirstPaint = arguments.has("--first-paint");
+    for (const std::string& word : arguments.words) {
+        if (!std::filesystem::exists(word))
+            throw compute::Error({.where = word, .what = "there is no such file, and no such command"});
+        options.files.emplace_back(word);
+    }
+    if (options.files.empty()) options.files.push_back(demoSession());
+
+    std::optional<Offscreen> surroundings;
+    if (!options.screenshot.empty())
+        surroundings.emplace();
+    else if (!displayThere())
+        throw compute::Error({.what = "there is no display for the window (neither DISPLAY nor WAYLAND_DISPLAY is set)",
+                              .advice = "'counterpoint run' and '--screenshot' work without one"});
+    int count = 1;
+    std::array<char, 13> name{"counterpoint"};
+    std::array<char*, 2> words{name.data(), nullptr};
+    return runWindow(options, count, words.data());
+}
 
 }  // namespace counterpoint::app
