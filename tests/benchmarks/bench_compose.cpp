@@ -41,8 +41,9 @@ Case caseOf(std::size_t vocabulary, int sources) {
         c.data[static_cast<std::size_t>(i)].resize(vocabulary);
         logSoftmax(logits, 1.0, c.data[static_cast<std::size_t>(i)], "bench", 1);
         c.rows.rows.emplace_back(c.data[static_cast<std::size_t>(i)]);
-        c.recipe.sourceNames.push_back("s" + std::to_string(i));
-        if (i > 0) c.recipe.specialists.push_back({.name = "s" + std::to_string(i), .source = i, .mask = {}});
+        const std::string name(1, static_cast<char>('a' + i));
+        c.recipe.sourceNames.push_back(name);
+        if (i > 0) c.recipe.specialists.push_back({.name = name, .source = i, .mask = {}});
     }
     c.rows.position = 5;
     c.recipe.temperature = 0.7;
