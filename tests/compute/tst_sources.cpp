@@ -4,7 +4,7 @@
 #include "compute/files/sha256.h"
 #include "compute/sources/modules.h"
 #include "compute/sources/stopset.h"
-#include "tests/support/fakesource.h"
+#include "tests/support/tokenizersource.h"
 #include "tests/support/fixture.h"
 #include "tests/support/toyfiles.h"
 
@@ -30,12 +30,12 @@ class TestSources : public QObject {
     std::unique_ptr<QTemporaryDir> m_dir;
     fs::path folder() const { return m_dir->path().toStdString(); }
 
-    FakeSource toy(const Json& tokenizer, std::int64_t width) const {
+    TokenizerSource toy(const Json& tokenizer, std::int64_t width) const {
         writeJson(folder() / "tokenizer.json", tokenizer);
         return {openTokenizer(folder()), width};
     }
     std::string gate(const Json& base, std::int64_t baseWidth, const Json& other, std::int64_t otherWidth) const {
-        const FakeSource a = toy(base, baseWidth), b = toy(other, otherWidth);
+        const TokenizerSource a = toy(base, baseWidth), b = toy(other, otherWidth);
         return errorOf([&] { requireComposable("base", a, "math", b); });
     }
 
@@ -46,13 +46,13 @@ class TestSources : public QObject {
     }
 
     void sameTokenizersCompose() {
-        const FakeSource a = toy(tokenizerOf(toyPieces(300)), 300), b = toy(tokenizerOf(toyPieces(300)), 300);
+        const TokenizerSource a = toy(tokenizerOf(toyPieces(300)), 300), b = toy(tokenizerOf(toyPieces(300)), 300);
         QVERIFY(requireComposable("base", a, "math", b).empty());
     }
 
     /// A2, pair 2: 300 ids against 304 rows of which the last four have no token.
     void paddedTailComposesWithANotice() {
-        const FakeSource a = toy(tokenizerOf(toyPieces(300)), 300), b = toy(tokenizerOf(toyPieces(300)), 304);
+        const TokenizerSource a = toy(tokenizerOf(toyPieces(300)), 300), b = toy(tokenizerOf(toyPieces(300)), 304);
         const std::vector<std::string> notices = requireComposable("base", a, "math", b);
         QCOMPARE(notices.size(), std::size_t(1));
         QCOMPARE(notices[0], std::string("'math' has 4 padding rows beyond the tokenizer; they are left out."));
@@ -102,9 +102,9 @@ class TestSources : public QObject {
         renamed[2] = "</end>";
         QVERIFY(gate(plain, 300, tokenizerOf(renamed), 300)
                     .find("id 2 is '</s>' (control) in 'base' and '</end>' (control)") != std::string::npos);
-        const FakeSource a = toy(plain, 300);
+        const TokenizerSource a = toy(plain, 300);
         writeFile(folder() / "tokenizer_config.json", R"({"eos_token":"</s>"})");
-        const FakeSource b = toy(plain, 300);
+        const TokenizerSource b = toy(plain, 300);
         QVERIFY(errorOf([&] { requireComposable("base", a, "math", b); }).find("EOS is id none in one and id 2") !=
                 std::string::npos);
     }
