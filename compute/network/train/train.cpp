@@ -171,7 +171,7 @@ void finetune(const Arguments& a) {
     writeTokenizer(from / "tokenizer.model", out, m.shape.maxPositions);
     const Data data = readData(a, *compute::spm().open(out / "tokenizer.model", out));
     const FitOptions o =
-        fitOptions(a, {.steps = 150, .warmUp = 5, .evaluateEvery = 150, .peakRate = 7e-3, .keepBest = false});
+        fitOptions(a, {.steps = 200, .warmUp = 5, .evaluateEvery = 200, .peakRate = 5e-3, .keepBest = false});
     OrderedJson choice;
     std::vector<double> weight;
     if (skill != "none") {
@@ -229,7 +229,7 @@ int everything(const Arguments& a) {
     };
     const std::vector<std::vector<std::string>> parts = {
         common({"vocabulary"}, "vocabulary"),
-        common({"base", "--seed", seed, "--stop-after", "800", "--dtype", "float32", "--tokenizer",
+        common({"base", "--seed", seed, "--dtype", "float32", "--tokenizer",
                 (out / "vocabulary" / "tokenizer.model").string()},
                "trunk"),
         common({"finetune", "--seed", seed, "--skill", "none", "--from", trunk}, "base"),
