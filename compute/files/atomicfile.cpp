@@ -1,11 +1,12 @@
 #include "compute/files/atomicfile.h"
 
-#include "compute/files/posix.h"
-
-#include <atomic>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <atomic>
+
+#include "compute/files/posix.h"
 
 namespace counterpoint::compute {
 namespace {
@@ -36,7 +37,9 @@ AtomicFile::AtomicFile(const fs::path& target) : m_target(followLinks(target)) {
         throw Error({.where = m_target.string(), .what = "cannot be written: it is not a regular file"});
     // A rename needs only the folder's permission; a file marked read-only is still meant to stay as it is.
     if (exists && ((status.st_mode & 0222) == 0 || ::access(m_target.c_str(), W_OK) != 0))
-        throw Error({.where = m_target.string(), .what = "cannot be written: the file is read-only", .advice = "choose another name"});
+        throw Error({.where = m_target.string(),
+                     .what = "cannot be written: the file is read-only",
+                     .advice = "choose another name"});
 
     static std::atomic<unsigned> counter{0};
     for (int attempt = 0; m_fd < 0; ++attempt) {
@@ -92,7 +95,8 @@ void AtomicFile::commit() {
     if (::rename(m_temporary.c_str(), m_target.c_str()) != 0) posix::fail(m_target, "cannot be written", errno);
     ::close(m_fd);
     m_fd = -1;
-    // Makes the rename itself last through a power cut; a file system that cannot do it has still the whole file, old or new.
+    // Makes the rename itself last through a power cut; a file system that cannot do it has still the whole file, old
+    // or new.
     const posix::Fd folder(::open(folderOf(m_target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (folder.fd >= 0) ::fsync(folder.fd);
 }

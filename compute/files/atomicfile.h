@@ -1,8 +1,7 @@
 #pragma once
-// The one writer for all files: writes beside the target (same folder), fsync, keeps mode and follows symlinks, then renames over it.
-// On any failure the target is untouched and the temporary file is removed (HAZARDS A21). Thread: any; one object one thread.
-
-#include "compute/export.h"
+// The one writer for all files: writes beside the target (same folder), fsync, keeps mode and follows symlinks, then
+// renames over it. On any failure the target is untouched and the temporary file is removed (HAZARDS A21). Thread: any;
+// one object one thread.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +9,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "compute/export.h"
 
 namespace counterpoint::compute {
 

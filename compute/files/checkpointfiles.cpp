@@ -1,9 +1,9 @@
 // Which files of a model directory hold the weights: the index's shards, or the one file.
+#include <algorithm>
+
 #include "compute/error.h"
 #include "compute/files/json.h"
 #include "compute/files/safetensors.h"
-
-#include <algorithm>
 
 namespace counterpoint::compute {
 namespace {
@@ -23,12 +23,14 @@ fs::path onlyFile(const fs::path& directory) {
     if (error) throw Error({.where = directory.string(), .what = "the folder cannot be read: " + error.message()});
     if (found.size() == 1) return found.front();
     if (found.empty())
-        throw Error({.where = directory.string(),
-                     .what = "there are no weights in this folder",
-                     .expected = "model.safetensors or shards with model.safetensors.index.json",
-                     .advice = pickled ? "pickled weights (.bin, .pth) are never opened: save them as safetensors" : ""});
-    throw Error({.where = directory.string(),
-                 .what = "several .safetensors files but no model.safetensors.index.json that says which belong together"});
+        throw Error(
+            {.where = directory.string(),
+             .what = "there are no weights in this folder",
+             .expected = "model.safetensors or shards with model.safetensors.index.json",
+             .advice = pickled ? "pickled weights (.bin, .pth) are never opened: save them as safetensors" : ""});
+    throw Error(
+        {.where = directory.string(),
+         .what = "several .safetensors files but no model.safetensors.index.json that says which belong together"});
 }
 
 struct Index {

@@ -1,11 +1,11 @@
 #include "compute/files/json.h"
 
-#include "compute/error.h"
-#include "compute/files/atomicfile.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include "compute/error.h"
+#include "compute/files/atomicfile.h"
 
 namespace counterpoint::compute {
 namespace {
@@ -36,12 +36,12 @@ struct TrackingIterator {
     bool operator==(const TrackingIterator& other) const { return at == other.at; }
 };
 
-/// Builds the value from the parser's events; refuses a repeated key and too deep a nesting, which the library's own does not.
+/// Builds the value from the parser's events; refuses a repeated key and too deep a nesting, which the library's own
+/// does not.
 template <class J>
 class Builder {
   public:
-    Builder(std::string_view text, const std::string& where)
-        : m_text(text), m_where(where), m_furthest(text.data()) {}
+    Builder(std::string_view text, const std::string& where) : m_text(text), m_where(where), m_furthest(text.data()) {}
 
     J take() { return std::move(m_root); }
     const char** furthest() { return &m_furthest; }
@@ -67,8 +67,10 @@ class Builder {
         const bool atEnd = m_furthest >= m_text.data() + m_text.size();
         std::string token = lastToken.size() > 40 ? "…" + tail(lastToken) : lastToken;
         if (e.id == 406) fail("a number is too large for a 64-bit float", "found " + token);
-        if (atEnd && m_text.find_first_not_of(" \t\r\n") == std::string_view::npos) fail("the file is empty, not JSON", "");
-        fail(atEnd ? "the JSON ends too early" : "this is not JSON", token.empty() ? "" : "near " + printable(token), e.what());
+        if (atEnd && m_text.find_first_not_of(" \t\r\n") == std::string_view::npos)
+            fail("the file is empty, not JSON", "");
+        fail(atEnd ? "the JSON ends too early" : "this is not JSON", token.empty() ? "" : "near " + printable(token),
+             e.what());
         return false;
     }
 
@@ -92,7 +94,8 @@ class Builder {
     }
     [[noreturn]] void fail(const std::string& what, const std::string& found, const std::string& details = {}) const {
         const auto line = 1 + std::count(m_text.data(), std::min(m_furthest, m_text.data() + m_text.size()), '\n');
-        throw Error({.where = m_where + ", line " + std::to_string(line), .what = what + (found.empty() ? "" : ", " + found),
+        throw Error({.where = m_where + ", line " + std::to_string(line),
+                     .what = what + (found.empty() ? "" : ", " + found),
                      .details = details});
     }
     J* put(J&& value) {
@@ -108,7 +111,8 @@ class Builder {
         return m_slot;
     }
     bool open(J&& value) {
-        if (m_stack.size() >= kMaxDepth) fail("the JSON is nested deeper than " + std::to_string(kMaxDepth) + " levels", "");
+        if (m_stack.size() >= kMaxDepth)
+            fail("the JSON is nested deeper than " + std::to_string(kMaxDepth) + " levels", "");
         m_stack.push_back(put(std::move(value)));
         return true;
     }
@@ -130,7 +134,9 @@ J parse(std::string_view text, const std::string& where) {
 }  // namespace
 
 Json parseJson(std::string_view text, const std::string& where) { return parse<Json>(text, where); }
-OrderedJson parseOrderedJson(std::string_view text, const std::string& where) { return parse<OrderedJson>(text, where); }
+OrderedJson parseOrderedJson(std::string_view text, const std::string& where) {
+    return parse<OrderedJson>(text, where);
+}
 
 Json readJson(const std::filesystem::path& file, std::uint64_t limit) {
     return parseJson(readFile(file, limit), file.string());
@@ -153,7 +159,10 @@ double toNumber(const OrderedJson& value, const std::string& where) {
     if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
     std::string found = value.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
     if (found.size() > 60) found = std::string("a ") + value.type_name();
-    throw Error({.where = where, .what = "this is not a number", .expected = "a number, or \"inf\", \"-inf\", \"nan\"", .found = found});
+    throw Error({.where = where,
+                 .what = "this is not a number",
+                 .expected = "a number, or \"inf\", \"-inf\", \"nan\"",
+                 .found = found});
 }
 
 std::vector<std::string> unknownKeys(const OrderedJson& object, std::initializer_list<std::string_view> known) {

@@ -1,18 +1,17 @@
 #pragma once
-// JSON as SPEC.md 2 wants it: UTF-8, dot decimals in every locale, non-finite numbers as the strings "inf", "-inf", "nan",
-// 64-bit integers exact, unknown keys kept (the caller) and warned about. Duplicate keys and depth over 200 are errors.
-// Thread: any. Errors: Error with file, line and what was expected.
-
-#include "compute/export.h"
-
-#include <nlohmann/json.hpp>
+// JSON as SPEC.md 2 wants it: UTF-8, dot decimals in every locale, non-finite numbers as the strings "inf", "-inf",
+// "nan", 64-bit integers exact, unknown keys kept (the caller) and warned about. Duplicate keys and depth over 200 are
+// errors. Thread: any. Errors: Error with file, line and what was expected.
 
 #include <cstdint>
 #include <filesystem>
 #include <initializer_list>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "compute/export.h"
 
 namespace counterpoint::compute {
 
@@ -31,6 +30,7 @@ COUNTERPOINT_API OrderedJson number(double value);
 COUNTERPOINT_API double toNumber(const OrderedJson& value, const std::string& where);
 
 /// Keys of `object` that are not in `known`, for "unknown keys kept and warned about".
-COUNTERPOINT_API std::vector<std::string> unknownKeys(const OrderedJson& object, std::initializer_list<std::string_view> known);
+COUNTERPOINT_API std::vector<std::string> unknownKeys(const OrderedJson& object,
+                                                      std::initializer_list<std::string_view> known);
 
 }  // namespace counterpoint::compute

@@ -1,11 +1,12 @@
 #include "compute/files/mappedfile.h"
 
-#include "compute/files/posix.h"
-
-#include <cstring>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <cstring>
+
+#include "compute/files/posix.h"
 
 namespace counterpoint::compute {
 

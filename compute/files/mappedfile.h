@@ -1,15 +1,16 @@
 #pragma once
 // A read-only mapping of a whole file; shared by copies. Thread: any. Errors: Error naming the file.
-// A file that another program cuts short while it is mapped ends in SIGBUS when the lost part is read; that cannot be turned into
-// an Error, so requireUnchanged() (one fstat, about a microsecond) is called before the bytes are used again.
-
-#include "compute/export.h"
+// A file that another program cuts short while it is mapped ends in SIGBUS when the lost part is read; that cannot be
+// turned into an Error, so requireUnchanged() (one fstat, about a microsecond) is called before the bytes are used
+// again.
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <span>
+
+#include "compute/export.h"
 
 namespace counterpoint::compute {
 
@@ -21,7 +22,8 @@ class COUNTERPOINT_API MappedFile {
     MappedFile& operator=(const MappedFile&) = delete;
     /// The bytes from `offset` on, copied to page-aligned memory: for files whose data stand at an odd address.
     static std::shared_ptr<const MappedFile> copyFrom(const MappedFile& file, std::size_t offset);
-    /// Throws when the file was cut, grown or written to since it was opened (in place; a renamed-over file is another file).
+    /// Throws when the file was cut, grown or written to since it was opened (in place; a renamed-over file is another
+    /// file).
     void requireUnchanged() const;
     std::span<const std::byte> bytes() const { return {m_data, m_size}; }
     const std::filesystem::path& path() const { return m_path; }

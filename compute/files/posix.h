@@ -1,31 +1,41 @@
 #pragma once
 // What the file code says and does alike about system calls. Internal to compute. Thread: any.
 
-#include "compute/error.h"
-
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <string>
 
+#include "compute/error.h"
+
 namespace counterpoint::compute::posix {
 
 /// "the disk is full" and such in plain words, the system's own words for the rest.
 inline std::string reason(int error) {
     switch (error) {
-        case ENOENT: return "there is no such file or folder";
+        case ENOENT:
+            return "there is no such file or folder";
         case EACCES:
-        case EPERM: return "permission is denied";
+        case EPERM:
+            return "permission is denied";
         case ENOSPC:
-        case EDQUOT: return "the disk is full";
-        case EFBIG: return "the file would grow over the allowed size";
-        case EROFS: return "the file system is read-only";
-        case EISDIR: return "it is a folder, not a file";
-        case ENOTDIR: return "a part of the path is a file, not a folder";
-        case ENAMETOOLONG: return "the name is too long";
-        case ELOOP: return "symbolic links go round in a circle";
-        default: return std::strerror(error);
+        case EDQUOT:
+            return "the disk is full";
+        case EFBIG:
+            return "the file would grow over the allowed size";
+        case EROFS:
+            return "the file system is read-only";
+        case EISDIR:
+            return "it is a folder, not a file";
+        case ENOTDIR:
+            return "a part of the path is a file, not a folder";
+        case ENAMETOOLONG:
+            return "the name is too long";
+        case ELOOP:
+            return "symbolic links go round in a circle";
+        default:
+            return std::strerror(error);
     }
 }
 

@@ -1,15 +1,15 @@
 #include "compute/files/safetensors.h"
 
-#include "compute/error.h"
-#include "compute/files/atomicfile.h"
-#include "compute/files/json.h"
-
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
 #include <optional>
 #include <set>
+
+#include "compute/error.h"
+#include "compute/files/atomicfile.h"
+#include "compute/files/json.h"
 
 namespace counterpoint::compute {
 namespace {
@@ -87,7 +87,8 @@ class Header {
     std::string m_file;
     std::uint64_t m_dataSize = 0;
 
-    [[noreturn]] void fail(std::string what, std::string expected = {}, std::string found = {}, std::string advice = {}) const {
+    [[noreturn]] void fail(std::string what, std::string expected = {}, std::string found = {},
+                           std::string advice = {}) const {
         throw Error({.where = m_file,
                      .what = std::move(what),
                      .expected = std::move(expected),
@@ -101,8 +102,10 @@ class Header {
             fail("this is a Git LFS pointer, not the weights", {}, {}, "fetch the file itself with 'git lfs pull'");
         if (all.starts_with("PK\x03\x04")) fail("this is a zip archive (as PyTorch writes), not a safetensors file");
         if (all.starts_with("GGUF")) fail("this is a GGUF file, not a safetensors file");
-        if (all.size() < 8) fail("the file is too short for a safetensors file", "at least 8 bytes", bytesText(all.size()));
-        if (all.size() > 8 && all[8] != '{') fail("this is not a safetensors file", "a header that begins with '{'", "something else");
+        if (all.size() < 8)
+            fail("the file is too short for a safetensors file", "at least 8 bytes", bytesText(all.size()));
+        if (all.size() > 8 && all[8] != '{')
+            fail("this is not a safetensors file", "a header that begins with '{'", "something else");
     }
 
     void read(const Json& header) {
@@ -125,25 +128,30 @@ class Header {
     }
 
     std::uint64_t natural(const Json& value, const std::string& what) const {
-        if (!value.is_number_unsigned()) fail(what + " is not a whole number from 0", {}, value.is_number() ? value.dump() : "");
+        if (!value.is_number_unsigned())
+            fail(what + " is not a whole number from 0", {}, value.is_number() ? value.dump() : "");
         return value.get<std::uint64_t>();
     }
 
     Entry readEntry(const std::string& name, const Json& value) const {
         const std::string tensor = "tensor '" + name + "'";
-        if (!value.is_object() || !value.contains("dtype") || !value.contains("shape") || !value.contains("data_offsets"))
+        if (!value.is_object() || !value.contains("dtype") || !value.contains("shape") ||
+            !value.contains("data_offsets"))
             fail(tensor + " lacks dtype, shape or data_offsets");
         Entry entry;
         entry.name = name;
         const Json& dtype = value["dtype"];
-        const auto known = std::find_if(kDTypes.begin(), kDTypes.end(), [&](const DTypeRow& r) { return dtype == r.tag; });
+        const auto known =
+            std::find_if(kDTypes.begin(), kDTypes.end(), [&](const DTypeRow& r) { return dtype == r.tag; });
         if (known == kDTypes.end())
-            fail(tensor + " has a number type that is not supported", "one of F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL", dtype.dump());
+            fail(tensor + " has a number type that is not supported", "one of F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL",
+                 dtype.dump());
         entry.dtype = known->dtype;
         if (!value["shape"].is_array()) fail(tensor + ": shape is not a list");
         for (const Json& n : value["shape"]) {
             const std::uint64_t size = natural(n, tensor + ": a dimension");
-            if (size > static_cast<std::uint64_t>(INT64_MAX)) fail(tensor + ": a dimension is too large", {}, std::to_string(size));
+            if (size > static_cast<std::uint64_t>(INT64_MAX))
+                fail(tensor + ": a dimension is too large", {}, std::to_string(size));
             entry.shape.push_back(static_cast<std::int64_t>(size));
         }
         const Json& offsets = value["data_offsets"];
@@ -158,13 +166,15 @@ class Header {
         if (entry.begin > entry.end)
             fail(tensor + " begins after its end", {}, std::to_string(entry.begin) + " > " + std::to_string(entry.end));
         if (entry.end > m_dataSize)
-            fail(tensor + " lies outside the file: the file is too short", bytesText(dataBegin + entry.end) + " at least",
-                 bytesText(dataBegin + m_dataSize), "copy or download it again");
+            fail(tensor + " lies outside the file: the file is too short",
+                 bytesText(dataBegin + entry.end) + " at least", bytesText(dataBegin + m_dataSize),
+                 "copy or download it again");
         const std::optional<std::uint64_t> size = sizeOf(entry.shape, entry.dtype);
         const std::string shape = shapeText(entry.shape) + " " + std::string(dtypeName(entry.dtype));
         if (!size) fail(tensor + ": the shape " + shape + " has more bytes than 64 bits can count");
         if (*size != entry.end - entry.begin)
-            fail(tensor + ": shape " + shape + " and byte range disagree", bytesText(*size), std::to_string(entry.end - entry.begin));
+            fail(tensor + ": shape " + shape + " and byte range disagree", bytesText(*size),
+                 std::to_string(entry.end - entry.begin));
     }
 
     /// Neither overlaps nor holes, as the format asks: so no byte is read twice and none is hidden.
@@ -182,7 +192,8 @@ class Header {
             last = &entry;
         }
         if (at != m_dataSize)
-            fail("the file is longer than its header says", bytesText(dataBegin + at), bytesText(dataBegin + m_dataSize));
+            fail("the file is longer than its header says", bytesText(dataBegin + at),
+                 bytesText(dataBegin + m_dataSize));
     }
 };
 
@@ -227,11 +238,13 @@ const TensorView* Safetensors::find(const std::string& name) const {
 
 void writeSafetensors(const fs::path& file, std::span<const TensorToWrite> tensors,
                       const std::map<std::string, std::string>& metadata) {
-    // Widest types first, then by name: with a header padded to 8 bytes every tensor is aligned and the file is always the same.
+    // Widest types first, then by name: with a header padded to 8 bytes every tensor is aligned and the file is always
+    // the same.
     std::vector<const TensorToWrite*> order;
     for (const TensorToWrite& tensor : tensors) order.push_back(&tensor);
     std::sort(order.begin(), order.end(), [](const TensorToWrite* a, const TensorToWrite* b) {
-        return std::pair(dtypeSize(b->dtype), std::string_view(a->name)) < std::pair(dtypeSize(a->dtype), std::string_view(b->name));
+        return std::pair(dtypeSize(b->dtype), std::string_view(a->name)) <
+               std::pair(dtypeSize(a->dtype), std::string_view(b->name));
     });
     Json header = Json::object();
     if (!metadata.empty()) header["__metadata__"] = metadata;

@@ -1,12 +1,9 @@
 #pragma once
 // Safetensors: one file, or shards with an index, memory-mapped; everything is checked before anything is allocated
-// (HAZARDS A10): header length within the file and 100 MB, ranges inside, without overlap or hole, bytes = product of shape
-// (checked) times dtype size, every shard of the index present, files outside the index ignored.
-// Every tensor is aligned to its type (a file written without padding is copied into memory).
-// Thread: any (immutable). Errors: Error naming file and tensor, expected and found.
-
-#include "compute/export.h"
-#include "compute/files/mappedfile.h"
+// (HAZARDS A10): header length within the file and 100 MB, ranges inside, without overlap or hole, bytes = product of
+// shape (checked) times dtype size, every shard of the index present, files outside the index ignored. Every tensor is
+// aligned to its type (a file written without padding is copied into memory). Thread: any (immutable). Errors: Error
+// naming file and tensor, expected and found.
 
 #include <cstdint>
 #include <filesystem>
@@ -15,10 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "compute/export.h"
+#include "compute/files/mappedfile.h"
+
 namespace counterpoint::compute {
 
 enum class DType { F64, F32, F16, BF16, I64, I32, I16, I8, U8, Bool };
-COUNTERPOINT_API std::string_view dtypeName(DType dtype);   ///< "float32", "bfloat16", …
+COUNTERPOINT_API std::string_view dtypeName(DType dtype);  ///< "float32", "bfloat16", …
 COUNTERPOINT_API std::size_t dtypeSize(DType dtype);
 
 struct TensorView {
@@ -45,7 +45,8 @@ class COUNTERPOINT_API Safetensors {
     std::vector<std::filesystem::path> m_files;
 };
 
-/// The weight files of a model directory, sorted: the shards of model.safetensors.index.json, else model.safetensors, else the one
+/// The weight files of a model directory, sorted: the shards of model.safetensors.index.json, else model.safetensors,
+/// else the one
 /// *.safetensors. Errors: none, several without an index, a shard that is not there.
 COUNTERPOINT_API std::vector<std::filesystem::path> weightFiles(const std::filesystem::path& directory);
 

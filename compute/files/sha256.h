@@ -1,14 +1,14 @@
 #pragma once
 // SHA-256 (FIPS 180-4), incremental. Thread: one owner.
 
-#include "compute/export.h"
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "compute/export.h"
 
 namespace counterpoint::compute {
 

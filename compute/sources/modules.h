@@ -1,6 +1,7 @@
 #pragma once
-// The two late modules and what each exports. A module is one MODULE library beside the program (or in COUNTERPOINT_MODULES),
-// opened with RTLD_NOW|RTLD_LOCAL, never unloaded, and exports one C function that checks a version string:
+// The two late modules and what each exports. A module is one MODULE library beside the program (or in
+// COUNTERPOINT_MODULES), opened with RTLD_NOW|RTLD_LOCAL, never unloaded, and exports one C function that checks a
+// version string:
 //   extern "C" const NetworkApi* counterpoint_network(const char* version);   nullptr when the version differs
 //   extern "C" const SpmApi* counterpoint_spm(const char* version);
 // libtorch and SentencePiece never meet in one link scope (two protobufs). Thread: first use from any thread, guarded.
@@ -10,8 +11,9 @@
 namespace counterpoint::compute {
 
 struct NetworkApi {
-    std::unique_ptr<Source> (*openModel)(const std::filesystem::path& directory, std::shared_ptr<const Tokenizer> tokenizer,
-                                         const OpenOptions& options, std::stop_token stop);
+    std::unique_ptr<Source> (*openModel)(const std::filesystem::path& directory,
+                                         std::shared_ptr<const Tokenizer> tokenizer, const OpenOptions& options,
+                                         std::stop_token stop);
     std::vector<DeviceInfo> (*devices)();
     std::vector<std::pair<std::string, std::string>> (*versions)();
     /// The trainer behind the target counterpoint_train: argv style, returns an exit code (compute/network/train).
@@ -19,7 +21,8 @@ struct NetworkApi {
 };
 
 struct SpmApi {
-    std::shared_ptr<const Tokenizer> (*open)(const std::filesystem::path& model, const std::filesystem::path& directory);
+    std::shared_ptr<const Tokenizer> (*open)(const std::filesystem::path& model,
+                                             const std::filesystem::path& directory);
     /// Trains a vocabulary from a text file with one sentence a line: BPE, byte fallback, no normalisation.
     void (*train)(const std::filesystem::path& text, const std::filesystem::path& outModel, int vocabularySize);
 };

@@ -1,13 +1,8 @@
 #pragma once
-// Source: anything that gives next-token logits. One interface for network models, TorchScript and recordings; the three
-// kinds are opened by openSource. A source is owned by one lane; no method is called from two threads at once.
-// Shapes: ids [n] appended after length(); logits [rows, info().logitWidth], raw (not normalised), row r about the token
-// after ids[n - rows + r]. Errors: Error (never c10::Error) naming the file or tensor.
-
-#include "compute/error.h"
-#include "compute/export.h"
-#include "compute/step.h"
-#include "compute/text/tokenizer.h"
+// Source: anything that gives next-token logits. One interface for network models, TorchScript and recordings; the
+// three kinds are opened by openSource. A source is owned by one lane; no method is called from two threads at once.
+// Shapes: ids [n] appended after length(); logits [rows, info().logitWidth], raw (not normalised), row r about the
+// token after ids[n - rows + r]. Errors: Error (never c10::Error) naming the file or tensor.
 
 #include <cstdint>
 #include <filesystem>
@@ -19,22 +14,28 @@
 #include <string>
 #include <vector>
 
+#include "compute/error.h"
+#include "compute/export.h"
+#include "compute/step.h"
+#include "compute/text/tokenizer.h"
+
 namespace counterpoint::compute {
 
 struct SourceInfo {
     std::string path;
-    std::string kind;              ///< "model", "torchscript", "recording"
-    std::string architecture;      ///< "LlamaForCausalLM"
-    std::string dtype;             ///< what it computes in: "float32", "bfloat16", "float16"
-    std::string device;            ///< "cpu", "cuda:0"
+    std::string kind;          ///< "model", "torchscript", "recording"
+    std::string architecture;  ///< "LlamaForCausalLM"
+    std::string dtype;         ///< what it computes in: "float32", "bfloat16", "float16"
+    std::string device;        ///< "cpu", "cuda:0"
     std::int64_t parameters = 0;
     std::int64_t weightBytes = 0;
-    std::int64_t logitWidth = 0;   ///< columns of a logit row (may exceed the tokenizer: padding)
-    Position maxPositions = 0;     ///< 0: no limit
+    std::int64_t logitWidth = 0;  ///< columns of a logit row (may exceed the tokenizer: padding)
+    Position maxPositions = 0;    ///< 0: no limit
     std::int64_t layers = 0;
     bool tiedHead = false;
-    std::string weightsSha256;     ///< empty until hashed
-    std::vector<TokenId> stopIds;  ///< union of config.json, generation_config.json and the tokenizer (HAZARDS A8), sorted
+    std::string weightsSha256;  ///< empty until hashed
+    std::vector<TokenId>
+        stopIds;  ///< union of config.json, generation_config.json and the tokenizer (HAZARDS A8), sorted
     std::vector<std::string> notices;
 };
 
@@ -45,7 +46,8 @@ class COUNTERPOINT_API Source {
     virtual std::shared_ptr<const Tokenizer> tokenizer() const = 0;
     /// Appends ids to the cache and writes the logits after the last `rows` of them. rows <= ids.size().
     /// The stop token is read between layers; Cancelled leaves length() as it was.
-    virtual Outcome forward(std::span<const TokenId> ids, std::int64_t rows, std::span<float> logits, std::stop_token stop) = 0;
+    virtual Outcome forward(std::span<const TokenId> ids, std::int64_t rows, std::span<float> logits,
+                            std::stop_token stop) = 0;
     /// Tokens in the cache.
     virtual Position length() const = 0;
     /// Forgets everything from `length` on; length <= length().
@@ -56,19 +58,20 @@ class COUNTERPOINT_API Source {
 
 struct OpenOptions {
     std::string device = "cpu";
-    std::string dtype;             ///< empty: the files' own
-    int threads = 0;               ///< 0: all cores but one, at least one
-    bool cache = true;             ///< false: recompute the whole sequence each time (tests)
+    std::string dtype;  ///< empty: the files' own
+    int threads = 0;    ///< 0: all cores but one, at least one
+    bool cache = true;  ///< false: recompute the whole sequence each time (tests)
     std::function<void(double fraction, std::string_view what)> progress;  ///< called on the opening thread
 };
 
 /// Opens a model directory (later parts: .pt, .ts, recordings, GGUF). Cancelled: returns nullptr.
-COUNTERPOINT_API std::unique_ptr<Source> openSource(const std::filesystem::path& path, const OpenOptions& options, std::stop_token stop);
+COUNTERPOINT_API std::unique_ptr<Source> openSource(const std::filesystem::path& path, const OpenOptions& options,
+                                                    std::stop_token stop);
 
-/// The compatibility gate (HAZARDS A2): same id -> bytes map, added tokens and special ids. Returns notices (a padded tail);
-/// throws Error naming the first differing ids.
-COUNTERPOINT_API std::vector<std::string> requireComposable(const std::string& baseName, const Source& base, const std::string& otherName,
-                                                            const Source& other);
+/// The compatibility gate (HAZARDS A2): same id -> bytes map, added tokens and special ids. Returns notices (a padded
+/// tail); throws Error naming the first differing ids.
+COUNTERPOINT_API std::vector<std::string> requireComposable(const std::string& baseName, const Source& base,
+                                                            const std::string& otherName, const Source& other);
 
 /// SHA-256 (hex) over the weight files of a model directory, in name order; Cancelled: empty.
 COUNTERPOINT_API std::string hashWeights(const std::filesystem::path& path, std::stop_token stop);

@@ -1,12 +1,9 @@
 #pragma once
-// Tokenizer: text <-> ids, with the bytes of every token kept. Three readers behind one interface: tokenizer.json (bpe),
-// tokenizer.model (module spm), and ids only (a recording without a tokenizer).
-// The decode of a sequence is the concatenation of token bytes with the model's own rule for the first piece (a
-// SentencePiece dummy prefix space is dropped once, at the start of the text). Thread: const methods from any thread.
-// Errors: Error naming the file and the component that is not supported.
-
-#include "compute/export.h"
-#include "compute/step.h"
+// Tokenizer: text <-> ids, with the bytes of every token kept. Three readers behind one interface: tokenizer.json
+// (bpe), tokenizer.model (module spm), and ids only (a recording without a tokenizer). The decode of a sequence is the
+// concatenation of token bytes with the model's own rule for the first piece (a SentencePiece dummy prefix space is
+// dropped once, at the start of the text). Thread: const methods from any thread. Errors: Error naming the file and the
+// component that is not supported.
 
 #include <cstdint>
 #include <filesystem>
@@ -16,6 +13,9 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "compute/export.h"
+#include "compute/step.h"
 
 namespace counterpoint::compute {
 
@@ -39,7 +39,8 @@ class COUNTERPOINT_API Tokenizer {
     virtual std::vector<TokenId> encode(std::string_view utf8, EncodeOptions options = {}) const = 0;
     /// Raw bytes the token adds to a text when it is not first; empty for control tokens.
     virtual std::string_view bytes(TokenId id) const = 0;
-    /// For eyes: the piece as the vocabulary names it ("▁the", "Ġthe", "<0x0A>", "</s>"); "[id 310]" when there is none.
+    /// For eyes: the piece as the vocabulary names it ("▁the", "Ġthe", "<0x0A>", "</s>"); "[id 310]" when there is
+    /// none.
     virtual std::string piece(TokenId id) const = 0;
     virtual bool isToken(TokenId id) const = 0;
     virtual bool isControl(TokenId id) const = 0;
@@ -57,7 +58,8 @@ class COUNTERPOINT_API Tokenizer {
     std::string decode(std::span<const TokenId> ids) const;
 };
 
-/// tokenizer.json, else tokenizer.model (through the module spm), with tokenizer_config.json's special tokens, in a model directory.
+/// tokenizer.json, else tokenizer.model (through the module spm), with tokenizer_config.json's special tokens, in a
+/// model directory.
 COUNTERPOINT_API std::shared_ptr<const Tokenizer> openTokenizer(const std::filesystem::path& directory);
 /// Byte-level BPE or BPE with byte fallback from a tokenizer.json.
 COUNTERPOINT_API std::shared_ptr<const Tokenizer> openTokenizerJson(const std::filesystem::path& file);

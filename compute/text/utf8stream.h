@@ -3,10 +3,10 @@
 // Streamed pieces + finish() = the decode of the whole, where a bad byte shows as one U+FFFD.
 // Thread: one owner.
 
-#include "compute/export.h"
-
 #include <string>
 #include <string_view>
+
+#include "compute/export.h"
 
 namespace counterpoint::compute {
 

@@ -30,5 +30,5 @@ inline void failOnAnyWarning() {
 #define REQUIRE_SHARED(path)                                                                                      \
     do {                                                                                                          \
         if (!std::filesystem::exists(counterpoint::tests::shared(path)))                                          \
-            QSKIP(qPrintable(QStringLiteral("the shared folder has no %1: this check did not run").arg(QString(path)))); \
+            QSKIP(qPrintable(QStringLiteral("the shared folder has no %1: this check did not run").arg(QString::fromStdString(std::string(path))))); \
     } while (false)

@@ -1,0 +1,119 @@
+#include <algorithm>
+#include <array>
+
+#include "compute/error.h"
+#include "compute/files/json.h"
+#include "compute/files/safetensors.h"
+#include "compute/files/sha256.h"
+#include "compute/sources/modules.h"
+
+namespace counterpoint::compute {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What a file's name promises, and what is said of it.
+struct KindRow {
+    std::string_view suffix;
+    std::string_view sentence;
+};
+constexpr std::array<KindRow, 8> kKinds = {{
+    {".bank.json", "this is a bank of priors, not a source"},
+    {".session.json", "this is a session, not a source"},
+    {".bank.safetensors", "this is a bank of priors, not a source"},
+    {".gguf", "GGUF files are not supported yet"},
+    {".pt", "TorchScript files are not supported yet"},
+    {".ts", "TorchScript files are not supported yet"},
+    {".bin", "pickled weights are never opened"},
+    {".pth", "pickled weights are never opened"},
+}};
+const std::string kFolderAdvice =
+    "open the model's folder: config.json, the weights as .safetensors, tokenizer.json or tokenizer.model";
+
+[[noreturn]] void refuseFile(const fs::path& file) {
+    const std::string name = file.filename().string();
+    for (const KindRow& row : kKinds)
+        if (name.ends_with(row.suffix))
+            throw Error({.where = file.string(), .what = std::string(row.sentence), .advice = kFolderAdvice});
+    if (name.ends_with(".safetensors")) {
+        const Safetensors weights = Safetensors::openFile(file);  // what is not safetensors at all says so here
+        const auto format = weights.metadata().find("format");
+        const bool recording =
+            format != weights.metadata().end() && format->second.starts_with("counterpoint.recording/");
+        throw Error(
+            {.where = file.string(),
+             .what = recording ? "recordings are not supported yet" : "this file holds weights only, not a whole model",
+             .advice = kFolderAdvice});
+    }
+    throw Error({.where = file.string(),
+                 .what = "this is not a source",
+                 .expected = "a model's folder",
+                 .advice = kFolderAdvice});
+}
+
+void requireModelDirectory(const fs::path& directory) {
+    std::error_code error;
+    if (fs::exists(directory / "config.json", error)) {
+        const Json config = readJson(directory / "config.json");
+        if (!config.is_object())
+            throw Error({.where = (directory / "config.json").string(), .what = "the file is not a JSON object"});
+        return;
+    }
+    const bool empty = fs::is_empty(directory, error);
+    if (error) throw Error({.where = directory.string(), .what = "the folder cannot be read: " + error.message()});
+    throw Error({.where = directory.string(),
+                 .what = "this folder is not a model: there is no config.json in it",
+                 .found = empty ? "an empty folder" : "",
+                 .advice = kFolderAdvice});
+}
+
+/// Columns beyond the tokenizer are padding; missing columns would leave tokens without a say.
+void requireWidth(const Source& source) {
+    const std::int64_t width = source.info().logitWidth, size = source.tokenizer()->size();
+    if (width < size)
+        throw Error({.where = source.info().path,
+                     .what = "the model gives fewer logits than the tokenizer has tokens",
+                     .expected = std::to_string(size) + " at least",
+                     .found = std::to_string(width),
+                     .advice = "this tokenizer belongs to another model"});
+}
+
+}  // namespace
+
+Source::~Source() = default;
+
+std::unique_ptr<Source> openSource(const fs::path& path, const OpenOptions& options, std::stop_token stop) {
+    std::error_code error;
+    const fs::file_status status = fs::status(path, error);
+    if (!fs::exists(status))
+        throw Error({.where = path.string(),
+                     .what = "there is no such file or folder",
+                     .details = error ? error.message() : ""});
+    if (!fs::is_directory(status)) refuseFile(path);
+    requireModelDirectory(path);
+    if (stop.stop_requested()) return nullptr;
+    std::shared_ptr<const Tokenizer> tokenizer = openTokenizer(path);
+    if (stop.stop_requested()) return nullptr;
+    std::unique_ptr<Source> source = network().openModel(path, std::move(tokenizer), options, stop);
+    if (source != nullptr) requireWidth(*source);
+    return source;
+}
+
+std::string hashWeights(const fs::path& path, std::stop_token stop) {
+    std::error_code error;
+    const std::vector<fs::path> files = fs::is_directory(path, error) ? weightFiles(path) : std::vector<fs::path>{path};
+    Sha256 hash;
+    for (const fs::path& file : files) {
+        const std::shared_ptr<const MappedFile> mapped = MappedFile::open(file);
+        constexpr std::size_t kChunk = 4u << 20;
+        for (std::span<const std::byte> rest = mapped->bytes(); !rest.empty();) {
+            if (stop.stop_requested()) return {};
+            const std::size_t n = std::min(kChunk, rest.size());
+            hash.update(rest.first(n));
+            rest = rest.subspan(n);
+        }
+    }
+    return hash.hex();
+}
+
+}  // namespace counterpoint::compute

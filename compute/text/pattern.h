@@ -1,0 +1,36 @@
+#pragma once
+// A regular expression over UTF-8 text: PCRE2 with Unicode properties and a match limit, so that no pattern can run
+// away. Thread: const methods from any thread. Errors: Error naming `where` and the place in the pattern, or that the
+// limit was hit.
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "compute/export.h"
+
+namespace counterpoint::compute {
+
+class COUNTERPOINT_API Pattern {
+  public:
+    using Span = std::pair<std::size_t, std::size_t>;  ///< bytes [first, second)
+
+    Pattern(std::string_view expression, const std::string& where);
+    /// All matches, left to right, not overlapping; an empty match moves on by one character.
+    std::vector<Span> matches(std::string_view validUtf8) const;
+
+  private:
+    struct Compiled;
+    std::shared_ptr<const Compiled> m_compiled;
+    std::string m_where;
+};
+
+/// The expression of a tokenizer.json (written for Oniguruma) as PCRE2 reads it: \s and \S are Unicode's White_Space
+/// (PCRE2's \s also takes U+180E); what the two read differently (\w \b \h \X \K, class intersection) is an Error
+/// naming it.
+COUNTERPOINT_API std::string fromOniguruma(std::string_view expression, const std::string& where);
+
+}  // namespace counterpoint::compute

@@ -1,0 +1,233 @@
+// tokenizer.json: normalizer, pre-tokenizer, BPE model, decoder, added tokens.
+#include <algorithm>
+
+#include "compute/error.h"
+#include "compute/text/addedtokens.h"
+#include "compute/text/bpe.h"
+#include "compute/text/components.h"
+#include "compute/text/utf8.h"
+#include "compute/text/vocabulary.h"
+
+namespace counterpoint::compute {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Above this an id is a mistake, not a vocabulary (the largest of today has 262,144).
+constexpr std::int64_t kMaxSize = 4'000'000;
+
+struct Parts {
+    Bpe bpe;
+    Normalizer normalizer;
+    PreTokenizer preTokenizer;
+    AddedTokenSplitter raw;         ///< added tokens looked for before normalizing
+    AddedTokenSplitter normalized;  ///< and after
+};
+
+class BpeTokenizer final : public VocabularyTokenizer {
+  public:
+    BpeTokenizer(Vocabulary vocabulary, Parts parts, std::string where)
+        : VocabularyTokenizer(std::move(vocabulary)), m_parts(std::move(parts)), m_where(std::move(where)) {}
+
+    std::vector<TokenId> encode(std::string_view text, EncodeOptions options) const override {
+        if (!utf8::isValid(text)) throw Error({.where = m_where, .what = "the text to encode is not valid UTF-8"});
+        std::vector<TokenId> ids;
+        bool atStart = true;
+        for (const AddedTokenSplitter::Part& part : m_parts.raw.split(text, options.controlTokens)) {
+            if (part.id != kNoToken)
+                ids.push_back(part.id);
+            else
+                encodeNormalized(m_parts.normalizer(std::string(part.text)), options, atStart, ids);
+            atStart = false;
+        }
+        return ids;
+    }
+
+  private:
+    Parts m_parts;
+    std::string m_where;
+
+    void encodeNormalized(const std::string& text, EncodeOptions options, bool atStart,
+                          std::vector<TokenId>& ids) const {
+        for (const AddedTokenSplitter::Part& part : m_parts.normalized.split(text, options.controlTokens)) {
+            if (part.id != kNoToken)
+                ids.push_back(part.id);
+            else
+                for (const std::string& word : m_parts.preTokenizer({std::string(part.text)}, atStart))
+                    m_parts.bpe.encode(word, ids);
+            atStart = false;
+        }
+    }
+};
+
+class Reader {
+  public:
+    explicit Reader(const fs::path& file) : m_where(file.string()), m_json(readJson(file)) {}
+
+    std::shared_ptr<const Tokenizer> read(const SpecialTokens& special) {
+        if (!m_json.is_object() || !m_json.contains("model") || !m_json["model"].is_object())
+            fail("this is not a tokenizer.json: it has no object 'model'");
+        const Json& model = m_json["model"];
+        const std::string type = stringField(model, "type", "BPE", m_where);
+        if (type != "BPE") refuseComponent(m_where, "model " + type);
+        refuseUnsupported(model);
+        m_decoder = readDecoder(part("decoder"), m_where);
+        Normalizer normalizer = readNormalizer(part("normalizer"), m_where);
+        PreTokenizer preTokenizer = readPreTokenizer(part("pre_tokenizer"), m_where);
+
+        readVocabulary(model);
+        Bpe bpe(m_where, optionsOf(model));
+        readAdded();
+        readTemplate();
+        applySpecialTokens(m_vocabulary, special);
+        fillBpe(bpe, model);
+        Parts parts{.bpe = std::move(bpe),
+                    .normalizer = normalizer,
+                    .preTokenizer = std::move(preTokenizer),
+                    .raw = splitter(false, normalizer),
+                    .normalized = splitter(true, normalizer)};
+        m_vocabulary.dropsLeadingSpace = m_decoder.dropsLeadingSpace;
+        return std::make_shared<BpeTokenizer>(std::move(m_vocabulary), std::move(parts), m_where);
+    }
+
+  private:
+    std::string m_where;
+    Json m_json;
+    Decoder m_decoder;
+    Vocabulary m_vocabulary;
+
+    [[noreturn]] void fail(std::string what) const { throw Error({.where = m_where, .what = std::move(what)}); }
+    Json part(const char* name) const { return m_json.contains(name) ? m_json[name] : Json(); }
+
+    void refuseUnsupported(const Json& model) const {
+        for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
+            if (!stringField(model, key, "", m_where).empty())
+                refuseComponent(m_where, std::string("model BPE with ") + key);
+        const Json dropout = model.value("dropout", Json());
+        if (!dropout.is_null() && dropout != 0.0) refuseComponent(m_where, "model BPE with dropout");
+    }
+
+    TokenId idFrom(const Json& value, const std::string& piece) const {
+        if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= static_cast<std::uint64_t>(kMaxSize))
+            fail("the id of token '" + piece + "' is not a number from 0 to " + std::to_string(kMaxSize - 1));
+        return static_cast<TokenId>(value.get<std::uint64_t>());
+    }
+
+    Vocabulary::Entry& entry(TokenId id) {
+        const auto index = static_cast<std::size_t>(id);
+        if (index >= m_vocabulary.entries.size()) m_vocabulary.entries.resize(index + 1);
+        return m_vocabulary.entries[index];
+    }
+
+    void readVocabulary(const Json& model) {
+        const auto vocab = model.find("vocab");
+        if (vocab == model.end() || !vocab->is_object()) fail("the model has no object 'vocab'");
+        for (const auto& [piece, value] : vocab->items()) {
+            Vocabulary::Entry& slot = entry(idFrom(value, piece));
+            if (slot.token)
+                fail("the tokens '" + slot.piece + "' and '" + piece + "' have the same id " + value.dump());
+            slot = {.piece = piece, .bytes = m_decoder.bytes(piece), .token = true, .control = false};
+        }
+        if (m_vocabulary.entries.empty()) fail("the vocabulary is empty");
+    }
+
+    void readAdded() {
+        const Json added = part("added_tokens");
+        if (added.is_null()) return;
+        if (!added.is_array()) fail("added_tokens is not a list");
+        for (const Json& value : added) {
+            if (!value.is_object() || !value.contains("id")) fail("an added token has no id");
+            AddedToken token;
+            token.content = stringField(value, "content", "", m_where);
+            token.id = idFrom(value["id"], token.content);
+            token.special = boolField(value, "special", false, m_where);
+            token.lstrip = boolField(value, "lstrip", false, m_where);
+            token.rstrip = boolField(value, "rstrip", false, m_where);
+            token.normalized = boolField(value, "normalized", !token.special, m_where);
+            token.singleWord = boolField(value, "single_word", false, m_where);
+            if (token.content.empty()) fail("the added token " + std::to_string(token.id) + " has no content");
+            if (token.singleWord) refuseComponent(m_where, "single_word in the added token '" + token.content + "'");
+            add(token);
+        }
+    }
+
+    void add(const AddedToken& token) {
+        Vocabulary::Entry& slot = entry(token.id);
+        if (slot.token && slot.piece != token.content)
+            fail("the added token '" + token.content + "' has the id " + std::to_string(token.id) + " of '" +
+                 slot.piece + "'");
+        // Byte-level pieces are written in the byte alphabet, added tokens in plain text.
+        std::string bytes = m_decoder.byteLevel ? token.content : m_decoder.bytes(token.content);
+        if (token.special) bytes.clear();
+        slot = {.piece = token.content, .bytes = std::move(bytes), .token = true, .control = token.special};
+        m_vocabulary.added.push_back(token);
+    }
+
+    void readTemplate() {
+        const PostProcessor post = readPostProcessor(part("post_processor"), m_where);
+        for (const std::string& name : post.controls) {
+            const auto added = std::find_if(m_vocabulary.added.begin(), m_vocabulary.added.end(),
+                                            [&](const AddedToken& token) { return token.content == name; });
+            if (added == m_vocabulary.added.end())
+                fail("the post_processor names '" + name + "', which is not an added token");
+            if (post.addsBos && &name == &post.controls.front()) m_vocabulary.bos = added->id;
+        }
+        m_vocabulary.addsBos = post.addsBos;
+    }
+
+    BpeOptions optionsOf(const Json& model) const {
+        BpeOptions options{.byteFallback = boolField(model, "byte_fallback", false, m_where),
+                           .ignoreMerges = boolField(model, "ignore_merges", false, m_where),
+                           .fuseUnknown = boolField(model, "fuse_unk", false, m_where),
+                           .unknown = {}};
+        const std::string unknown = stringField(model, "unk_token", "", m_where);
+        if (unknown.empty()) return options;
+        const auto found = model["vocab"].find(unknown);
+        if (found == model["vocab"].end()) fail("unk_token '" + unknown + "' is not in the vocabulary");
+        options.unknown = found->get<TokenId>();
+        return options;
+    }
+
+    void fillBpe(Bpe& bpe, const Json& model) const {
+        const auto merges = model.find("merges");
+        if (merges == model.end() || !merges->is_array()) fail("the model has no list 'merges'");
+        bpe.reserve(model["vocab"].size(), merges->size());
+        for (const auto& [piece, id] : model["vocab"].items()) bpe.addPiece(piece, id.get<TokenId>());
+        for (const Json& merge : *merges) addMerge(bpe, merge);
+        std::vector<bool> control;
+        for (const Vocabulary::Entry& e : m_vocabulary.entries) control.push_back(e.control);
+        bpe.block(control);
+    }
+
+    /// "a b" in older files (the pieces then hold no space), ["a", "b"] in newer ones.
+    void addMerge(Bpe& bpe, const Json& merge) const {
+        if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string())
+            return bpe.addMerge(merge[0].get_ref<const std::string&>(), merge[1].get_ref<const std::string&>());
+        if (!merge.is_string()) fail("a merge is neither \"a b\" nor [\"a\", \"b\"]: " + merge.dump().substr(0, 60));
+        const std::string_view text = merge.get_ref<const std::string&>();
+        const std::size_t space = text.find(' ');
+        if (space == std::string_view::npos || text.find(' ', space + 1) != std::string_view::npos)
+            fail("the merge '" + std::string(text.substr(0, 60)) + "' is not two pieces with one space between");
+        bpe.addMerge(text.substr(0, space), text.substr(space + 1));
+    }
+
+    AddedTokenSplitter splitter(bool normalized, const Normalizer& normalizer) const {
+        std::vector<AddedToken> tokens;
+        std::vector<std::string> contents;
+        for (const AddedToken& token : m_vocabulary.added) {
+            if (token.normalized != normalized) continue;
+            tokens.push_back(token);
+            contents.push_back(normalized ? normalizer(token.content) : token.content);
+        }
+        return {std::move(tokens), std::move(contents)};
+    }
+};
+
+}  // namespace
+
+std::shared_ptr<const Tokenizer> openTokenizerJson(const fs::path& file) {
+    const fs::path directory = file.has_parent_path() ? file.parent_path() : fs::path(".");
+    return Reader(file).read(readSpecialTokens(directory));
+}
+
+}  // namespace counterpoint::compute
