@@ -6,7 +6,9 @@
 #include "model/trace.h"
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace counterpoint::model {
 
@@ -29,6 +31,15 @@ struct StripMeasure {
     bool categorical;           ///< who won: value is a category index (0 base, 1.. specialist, -1 several, -2 nobody)
 };
 std::span<const StripMeasure> stripMeasures();
+
+/// A token for eyes: spaces as "␣", line ends "↵", tabs "⇥", control tokens by name, bytes that are no text "<0xE2>", without a
+/// tokenizer "id 310".
+std::string tokenLabel(const compute::Tokenizer* tokenizer, compute::TokenId token);
+/// The token whose ledger is shown: the view's, else the position's own, else the most probable; kNoToken when there is no step.
+compute::TokenId shownToken(const Trace& trace, const View& view);
+/// The tokens the distribution shows: topCount most probable, and the position's own and the selected one where they are not among
+/// them and the step knows them.
+std::vector<compute::TopToken> shownTokens(const compute::Step& step, const View& view);
 
 /// The ledger of `token` at `position` under the trace's session (R4).
 compute::Ledger ledgerAt(const Trace& trace, compute::Position position, compute::TokenId token);

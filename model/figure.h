@@ -16,8 +16,9 @@ struct Series {
     SeriesKind kind = SeriesKind::Line;
     int colour = 0;               ///< index into the Okabe–Ito table; -1 = grey; -2 = the accent
     std::vector<double> x, y;     ///< same length; y may hold non-finite values
-    std::vector<double> low, high;///< bands: interval per x (Band); else empty
+    std::vector<double> low, high;///< interval per x (Band), from and to (Waterfall); else empty
     std::vector<bool> grey;       ///< bars: truncated tokens
+    std::vector<int> pointColours;///< bars, waterfalls: a colour per x instead of `colour`; else empty
     bool secondAxis = false;
 };
 
@@ -34,12 +35,13 @@ struct PlotData {
     std::vector<Series> series;
     std::string empty;            ///< why there is nothing to see; shown instead of empty axes
     std::string note;             ///< one line under the plot ("3 values are infinite")
-    double cursorX = -1;          ///< < 0: none
+    double cursorX = -1;          ///< < 0: none; on a category axis the selected category
     double flipX = -1;            ///< first flip; < 0: none
     bool cursorIsPosition = false;///< clicking the plot moves the shared cursor
 };
 
-/// One row per x, one column per series; dot decimals, "inf", "-inf", "nan".
+/// One row per x (ascending), one column per series (three for bands and waterfalls: value, low, high); RFC 4180, dot decimals,
+/// shortest text that reads back to the same double, "inf", "-inf", "nan"; an x a series has no value for is an empty field.
 std::string toCsv(const PlotData& plot);
 
 /// A figure recipe (SPEC.md 2): the data, the size in millimetres, the style; `counterpoint render` draws it again.
@@ -50,6 +52,7 @@ struct FigureStyle {
     bool operator==(const FigureStyle&) const = default;
 };
 compute::OrderedJson toJson(const PlotData& plot, const FigureStyle& style);
+/// Errors: Error naming `where`, key, what was expected and found.
 void fromJson(const compute::OrderedJson& json, const std::string& where, PlotData& plot, FigureStyle& style);
 
 }  // namespace counterpoint::model

@@ -51,9 +51,9 @@ struct FakeScript {
     std::uint32_t voice = 1;         ///< another number, another model
     std::int64_t paddedColumns = 0;  ///< beyond the tokenizer, biased to +50
     float sharpness = 3;             ///< scale of the logits
-    std::vector<float> bias;         ///< [V], added to every row (−∞ = excluded); empty: none
+    std::vector<float> bias = {};    ///< [V], added to every row (−∞ = excluded); empty: none
     compute::Position maxPositions = 0;
-    std::vector<compute::TokenId> stopIds;
+    std::vector<compute::TokenId> stopIds = {};
     std::int64_t throwAtId = -1;  ///< throws Error when this many ids have been fed in all
     std::int64_t nanAtId = -1;    ///< the row after that many ids holds a NaN
 };

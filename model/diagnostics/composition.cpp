@@ -1,0 +1,236 @@
+// Diagnostics of one position: the distribution (R2) and the ledger of one token (R4).
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "compute/composition/compose.h"
+#include "compute/error.h"
+#include "compute/text/utf8stream.h"
+#include "model/diagnostics/families.h"
+
+namespace counterpoint::model {
+namespace {
+
+using compute::kNoToken;
+using compute::Ledger;
+using compute::Step;
+using compute::TokenId;
+using compute::TopToken;
+
+constexpr const char* kNothing = "Nothing decoded yet. Press Generate to decode from the prompt.";
+constexpr const char* kNoStep =
+    "There is no step at the cursor. Click a token of the text to look at its distribution.";
+
+std::string fixed(double value, int digits) {
+    std::array<char, 400> buffer{};
+    const auto end =
+        std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed, digits).ptr;
+    return {buffer.data(), end};
+}
+
+std::string hexBytes(std::string_view bytes) {
+    constexpr const char* kDigits = "0123456789ABCDEF";
+    std::string text;
+    for (const char c : bytes) {
+        const auto b = static_cast<unsigned char>(c);
+        text += {'<', '0', 'x', kDigits[b >> 4], kDigits[b & 15], '>'};
+    }
+    return text;
+}
+
+std::string visible(std::string_view utf8) {
+    std::string text;
+    for (const char c : utf8) {
+        const auto b = static_cast<unsigned char>(c);
+        if (c == ' ')
+            text += "␣";
+        else if (c == '\n')
+            text += "↵";
+        else if (c == '\t')
+            text += "⇥";
+        else if (b < 0x20 || b == 0x7F)
+            text += hexBytes({&c, 1});
+        else
+            text += c;
+    }
+    return text;
+}
+
+const TopToken* find(const std::vector<TopToken>& tokens, TokenId id) {
+    const auto it = std::find_if(tokens.begin(), tokens.end(), [id](const TopToken& t) { return t.token == id; });
+    return it == tokens.end() ? nullptr : &*it;
+}
+
+std::string sourceName(const Trace& trace, std::size_t i) {
+    return i < trace.sources.size() ? trace.sources[i] : "source " + std::to_string(i);
+}
+
+void term(Series& s, Axis& axis, std::string name, double value, double& running, int colour) {
+    s.x.push_back(static_cast<double>(s.x.size()));
+    s.y.push_back(value);
+    s.low.push_back(running);
+    running += value;
+    s.high.push_back(running);
+    s.pointColours.push_back(colour);
+    axis.categories.push_back(std::move(name));
+}
+
+}  // namespace
+
+std::string tokenLabel(const compute::Tokenizer* tokenizer, TokenId token) {
+    if (token == kNoToken) return "–";
+    if (tokenizer == nullptr || !tokenizer->isToken(token)) return "id " + std::to_string(token);
+    if (tokenizer->isControl(token)) return tokenizer->piece(token);
+    const std::string_view bytes = tokenizer->bytes(token);
+    if (bytes.empty()) return tokenizer->piece(token);
+    return compute::toValidUtf8(bytes) == bytes ? visible(bytes) : hexBytes(bytes);
+}
+
+TokenId shownToken(const Trace& trace, const View& view) {
+    const Step* step = trace.at(view.cursor);
+    if (step == nullptr) return kNoToken;
+    if (view.token != kNoToken) return view.token;
+    if (step->token != kNoToken) return step->token;
+    return step->top.empty() ? kNoToken : step->top.front().token;
+}
+
+std::vector<TopToken> shownTokens(const Step& step, const View& view) {
+    const std::size_t count = std::min(step.top.size(), static_cast<std::size_t>(std::max(1, view.topCount)));
+    std::vector<TopToken> tokens(step.top.begin(), step.top.begin() + static_cast<std::ptrdiff_t>(count));
+    for (const TokenId id : {step.token, view.token}) {
+        if (id == kNoToken || find(tokens, id) != nullptr) continue;
+        if (const TopToken* known = find(step.top, id)) {
+            tokens.push_back(*known);
+        } else if (id == step.token) {
+            TopToken own;
+            own.token = id;
+            own.kept = static_cast<std::size_t>(step.keptCount) > step.top.size();
+            own.source = step.logProbs;
+            own.composed = step.composedLogProb;
+            own.priors = step.composedLogProb;
+            own.temperature = step.logProb;
+            tokens.push_back(std::move(own));
+        }
+    }
+    std::stable_sort(tokens.begin() + static_cast<std::ptrdiff_t>(count), tokens.end(),
+                     [](const TopToken& a, const TopToken& b) { return a.temperature > b.temperature; });
+    return tokens;
+}
+
+compute::Ledger ledgerAt(const Trace& trace, compute::Position position, TokenId token) {
+    if (trace.store == nullptr || position < trace.store->first() || position >= trace.store->end())
+        throw compute::Error({.where = "position " + std::to_string(position),
+                              .what = "no log-probabilities are stored there",
+                              .expected = {},
+                              .found = {},
+                              .advice = "decode the trace again",
+                              .details = {}});
+    const compute::Recipe recipe = toRecipe(trace.session, trace.stopIds, 0);
+    const compute::SourceRows<float> rows = trace.store->rows(position);
+    compute::Stages<float> stages;
+    compute::compose<float>(recipe, {}, rows, stages);
+    return compute::ledger<float>(recipe, {}, rows, stages, token);
+}
+
+namespace families {
+
+PlotData distribution(const Trace& trace, const View& view) {
+    PlotData plot;
+    plot.x.title = "Token";
+    plot.y.title = "Probability";
+    plot.y.logarithmic = view.logScale;
+    const Step* step = trace.at(view.cursor);
+    if (step == nullptr) {
+        plot.empty = trace.steps.empty() ? kNothing : kNoStep;
+        return plot;
+    }
+    const std::vector<TopToken> tokens = shownTokens(*step, view);
+    const std::size_t sources = trace.sources.size();
+    for (std::size_t i = 0; i <= sources; ++i) {
+        const bool composed = i == sources;
+        Series s;
+        s.name = composed ? "composed" : trace.sources[i];
+        s.kind = SeriesKind::Bars;
+        s.colour = composed ? -2 : static_cast<int>(i);
+        double shown = 0;
+        bool hasSay = composed;
+        for (const TopToken& t : tokens) {
+            hasSay = hasSay || i < t.source.size();
+            const double logP = composed ? t.temperature : i < t.source.size() ? t.source[i] : compute::kExcluded;
+            s.x.push_back(static_cast<double>(s.x.size()));
+            s.y.push_back(std::exp(logP));
+            s.grey.push_back(!t.kept);
+            shown += s.y.back();
+        }
+        if (!hasSay) continue;  // a source that was not fed gave no row
+        s.x.push_back(static_cast<double>(s.x.size()));
+        s.y.push_back(std::max(0.0, 1.0 - shown));
+        s.grey.push_back(static_cast<std::size_t>(step->keptCount) <= tokens.size());
+        plot.series.push_back(std::move(s));
+    }
+    const TokenId selected = shownToken(trace, view);
+    for (std::size_t k = 0; k < tokens.size(); ++k) {
+        plot.x.categories.push_back(tokenLabel(trace.tokenizer.get(), tokens[k].token));
+        if (tokens[k].token == selected) plot.cursorX = static_cast<double>(k);
+    }
+    plot.x.categories.push_back("all others");
+    plot.note = "Position " + std::to_string(step->position);
+    if (step->token != kNoToken)
+        plot.note += (step->prompt   ? ": given "
+                      : step->forced ? ": chosen by hand "
+                                     : ": drawn ") +
+                     tokenLabel(trace.tokenizer.get(), step->token) + ", p̂ = " + fixed(std::exp(step->logProb), 3);
+    plot.note += "; " + std::to_string(step->keptCount) + (step->keptCount == 1 ? " token" : " tokens") + " kept";
+    return plot;
+}
+
+PlotData ledger(const Trace& trace, const View& view) {
+    PlotData plot;
+    plot.x.title = "Term";
+    plot.y.title = "Share of log p̂ (nats)";
+    if (trace.at(view.cursor) == nullptr) {
+        plot.empty = trace.steps.empty() ? kNothing : kNoStep;
+        return plot;
+    }
+    const TokenId token = shownToken(trace, view);
+    if (token == kNoToken) {
+        plot.empty = "Select a token of the distribution to see what moved it.";
+        return plot;
+    }
+    const std::string label = tokenLabel(trace.tokenizer.get(), token);
+    Ledger split;
+    try {
+        split = ledgerAt(trace, view.cursor, token);
+    } catch (const compute::Error& error) {
+        plot.empty = error.sentence();
+        return plot;
+    }
+    if (!split.excludedBy.empty()) {
+        plot.empty = label + " is excluded by " + split.excludedBy + ": its probability is 0 and has no split.";
+        return plot;
+    }
+    Series s;
+    s.name = "log p̂(" + label + ")";
+    s.kind = SeriesKind::Waterfall;
+    s.colour = -2;
+    double running = 0;
+    term(s, plot.x, sourceName(trace, 0), split.base, running, 0);
+    for (std::size_t i = 0; i < split.source.size(); ++i)
+        term(s, plot.x, sourceName(trace, i + 1), split.source[i], running, static_cast<int>(i) + 1);
+    for (std::size_t i = 0; i < split.prior.size(); ++i)
+        term(s, plot.x, "prior " + std::to_string(i + 1), split.prior[i], running, -1);
+    if (split.shift != 0) term(s, plot.x, "shared shift", split.shift, running, -1);
+    if (split.eos != 0) term(s, plot.x, "end of text", split.eos, running, -1);
+    if (split.clamp != 0) term(s, plot.x, "clamp", split.clamp, running, -1);
+    term(s, plot.x, "normaliser", -split.logNormaliser, running, -1);
+    running = 0;
+    term(s, plot.x, "total", split.total, running, -2);
+    plot.series.push_back(std::move(s));
+    plot.note = label + " at position " + std::to_string(view.cursor) + ": log p̂ = " + fixed(split.total, 3) +
+                " nats, p̂ = " + fixed(std::exp(split.total), 4);
+    return plot;
+}
+
+}  // namespace families
+}  // namespace counterpoint::model

@@ -1,0 +1,22 @@
+#pragma once
+// The functions behind the table of diagnostics, one file a family. Each: a trace and what is looked at -> a figure as
+// data; R5 unless said. A trace without steps gives a figure that says why it is empty. Thread: the trace owner's.
+
+#include "model/diagnostics.h"
+
+namespace counterpoint::model::families {
+
+// decoding.cpp: values per position
+PlotData drift(const Trace& trace, const View& view);
+PlotData driftStages(const Trace& trace, const View& view);
+PlotData divergences(const Trace& trace, const View& view);
+PlotData entropy(const Trace& trace, const View& view);
+PlotData activity(const Trace& trace, const View& view);
+PlotData interference(const Trace& trace, const View& view);
+PlotData endOfText(const Trace& trace, const View& view);
+
+// composition.cpp: one position
+PlotData distribution(const Trace& trace, const View& view);  ///< R2
+PlotData ledger(const Trace& trace, const View& view);        ///< R4
+
+}  // namespace counterpoint::model::families

@@ -1,0 +1,43 @@
+#pragma once
+// DistributionView: the distribution at the cursor, as a plot and as a table (token, base, each source, composed, kept)
+// that mouse and keyboard select in; R1, R2. Probabilities at the stage temperature; truncated tokens are grey. Thread:
+// the window thread. Knows no document: show() gives it what to draw.
+
+#include <QTableWidget>
+#include <QWidget>
+#include <vector>
+
+#include "model/diagnostics.h"
+#include "widgets/plotpanel.h"
+
+namespace counterpoint::widgets {
+
+class DistributionView : public QWidget {
+    Q_OBJECT
+  public:
+    explicit DistributionView(QWidget* parent = nullptr);
+    /// trace may be null. Keeps the selection on view.token.
+    void show(const model::Trace* trace, const model::View& view, model::PlotData plot);
+    using QWidget::show;
+    PlotPanel& panel() { return *m_panel; }
+    QTableWidget& table() { return *m_table; }
+
+  Q_SIGNALS:
+    void tokenSelected(counterpoint::compute::TokenId token);
+    void branchRequested(counterpoint::compute::Position position, counterpoint::compute::TokenId token);
+
+  protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+  private:
+    void fill(const model::Trace& trace, const compute::Step& step, const model::View& view);
+    void select(int row);
+    void activate(int row);
+    PlotPanel* m_panel;
+    QTableWidget* m_table;
+    std::vector<compute::TokenId> m_tokens;  ///< one a row
+    compute::Position m_position = -1;
+    bool m_filling = false;
+};
+
+}  // namespace counterpoint::widgets

@@ -1,0 +1,20 @@
+#pragma once
+// Tables of names and numbers in one look: names left, numbers right in figures of one width, rows of one height, no
+// grid. Thread: the window thread.
+
+#include <QStringList>
+#include <QTableWidget>
+
+#include "widgets/palette.h"
+
+namespace counterpoint::widgets {
+
+enum class Ink { Normal, Quiet };
+
+QTableWidget* makeNumberTable(QWidget* parent);
+/// Heads and row count; keeps what fits, so that a live table does not flicker.
+void setTableShape(QTableWidget& table, const QStringList& heads, int rows);
+void setText(QTableWidget& table, int row, int column, const QString& text, Ink ink, bool strong = false);
+void setNumber(QTableWidget& table, int row, int column, const QString& text, Ink ink, bool strong = false);
+
+}  // namespace counterpoint::widgets
