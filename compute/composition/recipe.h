@@ -3,12 +3,12 @@
 // decode lane takes one at the start of a step. Source: arXiv 2605.28304 (product rule), SPEC.md R1.
 // Shapes: source indices 0..M-1, 0 = base. Units: nats. Thread: any (value).
 
-#include "compute/step.h"
-
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "compute/step.h"
 
 namespace counterpoint::compute {
 
@@ -30,14 +30,15 @@ struct Interval {
 
 /// R1 c_i(t,v): absent optional = everything.
 struct Mask {
-    std::optional<std::vector<TokenId>> tokens;      ///< sorted, unique
+    std::optional<std::vector<TokenId>> tokens;  ///< sorted, unique
     std::optional<std::vector<Interval>> positions;
     bool operator==(const Mask&) const = default;
 };
 
 constexpr int kReferenceNone = -1;
 
-/// One specialist of the rack. source = index of its row; reference = index of another row, or kReferenceNone (log p_r = 0).
+/// One specialist of the rack. source = index of its row; reference = index of another row, or kReferenceNone (log p_r
+/// = 0).
 struct SpecialistTerm {
     std::string name;
     int source = 1;
@@ -59,10 +60,10 @@ struct PriorTerm {
 struct Recipe {
     std::uint64_t revision = 0;
     Rule rule = Rule::Product;
-    std::vector<std::string> sourceNames;    ///< [M]; [0] is the base
-    std::vector<SpecialistTerm> specialists; ///< rack order
+    std::vector<std::string> sourceNames;     ///< [M]; [0] is the base
+    std::vector<SpecialistTerm> specialists;  ///< rack order
     EosPolicy eosPolicy = EosPolicy::Sum;
-    std::vector<TokenId> stopIds;            ///< sorted
+    std::vector<TokenId> stopIds;  ///< sorted
     double floor = 30;
     std::optional<Plausibility> plausibility;
     bool commonShift = false;

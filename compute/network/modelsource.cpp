@@ -6,6 +6,7 @@
 
 #include "compute/network/convert.h"
 #include "compute/network/decoder.h"
+#include "compute/sources/stopset.h"
 
 namespace counterpoint::network {
 namespace {
@@ -108,19 +109,12 @@ class ModelSource final : public compute::Source {
     std::vector<TokenId> m_ids;  ///< what has been read; the engine's cache holds at least these
 };
 
-void tellAboutRows(const std::filesystem::path& directory, const compute::Tokenizer& tokenizer,
-                   compute::SourceInfo& info) {
-    const std::int64_t padding = info.logitWidth - tokenizer.size();
-    if (padding > 0)
-        info.notices.push_back(std::to_string(padding) + " rows of logits beyond the tokenizer's " +
-                               std::to_string(tokenizer.size()) + " tokens are padding and left out");
-    if (padding < 0)
-        throw Error({.where = directory.string(),
-                     .what = "the tokenizer has more tokens than the model has rows of logits",
-                     .expected = "at most " + std::to_string(info.logitWidth),
-                     .found = std::to_string(tokenizer.size()),
-                     .advice = "the tokenizer is another model's, or the model's vocabulary was not resized",
-                     .details = {}});
+/// HAZARDS A7; too few rows are refused where a tokenizer is joined to a source.
+void tellAboutPadding(std::int64_t tokens, compute::SourceInfo& info) {
+    const std::int64_t padding = info.logitWidth - tokens;
+    if (padding <= 0) return;
+    info.notices.push_back(std::to_string(padding) + " rows of logits beyond the tokenizer's " +
+                           std::to_string(tokens) + " tokens are padding and left out");
 }
 
 }  // namespace
@@ -155,7 +149,10 @@ std::unique_ptr<OpenedModel> openWeights(const std::filesystem::path& directory,
         info.layers = config.shape.layers;
         info.tiedHead = config.shape.tiedHead;
         info.notices = std::move(checkpoint->notices);
-        if (tokenizer != nullptr) tellAboutRows(directory, *tokenizer, info);
+        if (tokenizer != nullptr) {
+            tellAboutPadding(tokenizer->size(), info);
+            info.stopIds = compute::statedStopIds(directory, *tokenizer);
+        }
         model->tokenizer = std::move(tokenizer);
         model->weights = std::make_shared<const Weights>(std::move(checkpoint->weights));
         model->cache = options.cache;

@@ -4,16 +4,17 @@
 //   copula normal: counter (expert, index, draw, 4·layer + purpose), purpose 1 = ζ, 2 = ε; normal = inverse CDF of u
 // Golden: golden/noise.json, 1e-12. Pure; thread: any.
 
-#include "compute/export.h"
-#include "compute/step.h"
-
 #include <array>
 #include <cstdint>
+
+#include "compute/export.h"
+#include "compute/step.h"
 
 namespace counterpoint::compute {
 
 /// Philox 4x32-10 (Salmon et al. 2011).
-COUNTERPOINT_API std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) noexcept;
+COUNTERPOINT_API std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
+                                                     std::array<std::uint32_t, 2> key) noexcept;
 /// u in the open interval (0,1) from the top 52 bits of words 0 and 1.
 COUNTERPOINT_API double uniform(const std::array<std::uint32_t, 4>& words) noexcept;
 

@@ -3,7 +3,7 @@
 struct Lanes {
     __m256 lo, hi;
 };
-constexpr int kGemvRows = 4, kGemmRows = 2, kGemmColumns = 3;
+constexpr int kGemvRows = 4, kGemmRows = 4, kGemmColumns = 3;
 
 inline __m256i laneMask(std::int64_t n, int first) {
     const __m256i index = _mm256_add_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32(first));
@@ -81,3 +81,23 @@ inline float largest(Lanes a) {
     const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
     return _mm_cvtss_f32(_mm_max_ss(two, _mm_shuffle_ps(two, two, 1)));
 }
+
+/// Matrix products go over the lanes in two parts, one after the other: 12 sums of eight lanes fit the 16 registers.
+using Part = __m256;
+constexpr int kParts = 2, kPartLanes = 8;
+inline Part partF32(const float* p) { return _mm256_loadu_ps(p); }
+inline Part partF32First(const float* p, std::int64_t n) { return _mm256_maskload_ps(p, laneMask(n, 0)); }
+inline Part partBf16(const std::uint16_t* p) { return widenBf16(p); }
+inline Part partF16(const std::uint16_t* p) { return widenF16(p); }
+inline __m128i firstOf8(const std::uint16_t* p, std::int64_t n) {
+    std::uint16_t buffer[8] = {};
+    if (n > 0) __builtin_memcpy(buffer, p, static_cast<std::size_t>(n < 8 ? n : 8) * sizeof(std::uint16_t));
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(buffer));
+}
+inline Part partBf16First(const std::uint16_t* p, std::int64_t n) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(firstOf8(p, n)), 16));
+}
+inline Part partF16First(const std::uint16_t* p, std::int64_t n) { return _mm256_cvtph_ps(firstOf8(p, n)); }
+inline Part partZeros() { return _mm256_setzero_ps(); }
+inline Part partFma(Part a, Part b, Part c) { return _mm256_fmadd_ps(a, b, c); }
+inline float sumOfParts(const Part* a) { return sum8(_mm256_add_ps(a[0], a[1])); }

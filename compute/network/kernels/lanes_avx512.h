@@ -3,7 +3,7 @@
 struct Lanes {
     __m512 v;
 };
-constexpr int kGemvRows = 8, kGemmRows = 4, kGemmColumns = 6;
+constexpr int kGemvRows = 8, kGemmRows = 6, kGemmColumns = 4;
 
 inline __mmask16 firstLanes(std::int64_t n) { return static_cast<__mmask16>((1u << n) - 1u); }
 inline __m512 widenBf16(__m256i bits) {
@@ -54,3 +54,16 @@ inline float sum8(__m256 a) {
 }
 inline float sum(Lanes a) { return sum8(_mm256_add_ps(_mm512_castps512_ps256(a.v), _mm512_extractf32x8_ps(a.v, 1))); }
 inline float largest(Lanes a) { return _mm512_reduce_max_ps(a.v); }
+
+/// Matrix products go over the lanes in parts that leave room in the registers: here one part, all lanes.
+using Part = Lanes;
+constexpr int kParts = 1, kPartLanes = 16;
+inline Part partF32(const float* p) { return load(p); }
+inline Part partF32First(const float* p, std::int64_t n) { return loadFirst(p, n); }
+inline Part partBf16(const std::uint16_t* p) { return loadBf16(p); }
+inline Part partBf16First(const std::uint16_t* p, std::int64_t n) { return loadBf16First(p, n); }
+inline Part partF16(const std::uint16_t* p) { return loadF16(p); }
+inline Part partF16First(const std::uint16_t* p, std::int64_t n) { return loadF16First(p, n); }
+inline Part partZeros() { return zeros(); }
+inline Part partFma(Part a, Part b, Part c) { return fma(a, b, c); }
+inline float sumOfParts(const Part* a) { return sum(a[0]); }

@@ -101,3 +101,16 @@ inline float largest(Lanes a) {
         for (int j = 0; j < half; ++j) a.v[j] = a.v[j] > a.v[j + half] ? a.v[j] : a.v[j + half];
     return a.v[0];
 }
+
+/// Matrix products go over the lanes in parts that leave room in the registers: here one part, all lanes.
+using Part = Lanes;
+constexpr int kParts = 1, kPartLanes = 16;
+inline Part partF32(const float* p) { return load(p); }
+inline Part partF32First(const float* p, std::int64_t n) { return loadFirst(p, n); }
+inline Part partBf16(const std::uint16_t* p) { return loadBf16(p); }
+inline Part partBf16First(const std::uint16_t* p, std::int64_t n) { return loadBf16First(p, n); }
+inline Part partF16(const std::uint16_t* p) { return loadF16(p); }
+inline Part partF16First(const std::uint16_t* p, std::int64_t n) { return loadF16First(p, n); }
+inline Part partZeros() { return zeros(); }
+inline Part partFma(Part a, Part b, Part c) { return fma(a, b, c); }
+inline float sumOfParts(const Part* a) { return sum(a[0]); }

@@ -9,59 +9,96 @@ struct Stored<WeightType::Float32> {
     using Element = float;
     static Lanes full(const float* p) { return load(p); }
     static Lanes first(const float* p, std::int64_t n) { return loadFirst(p, n); }
+    static Part part(const float* p) { return partF32(p); }
+    static Part partFirst(const float* p, std::int64_t n) { return partF32First(p, n); }
 };
 template <>
 struct Stored<WeightType::BFloat16> {
     using Element = std::uint16_t;
     static Lanes full(const std::uint16_t* p) { return loadBf16(p); }
     static Lanes first(const std::uint16_t* p, std::int64_t n) { return loadBf16First(p, n); }
+    static Part part(const std::uint16_t* p) { return partBf16(p); }
+    static Part partFirst(const std::uint16_t* p, std::int64_t n) { return partBf16First(p, n); }
 };
 template <>
 struct Stored<WeightType::Float16> {
     using Element = std::uint16_t;
     static Lanes full(const std::uint16_t* p) { return loadF16(p); }
     static Lanes first(const std::uint16_t* p, std::int64_t n) { return loadF16First(p, n); }
+    static Part part(const std::uint16_t* p) { return partF16(p); }
+    static Part partFirst(const std::uint16_t* p, std::int64_t n) { return partF16First(p, n); }
 };
 
-/// R rows of w against C rows of x: R·C sums kept in registers.
+/// One row of x against R rows of w; all lanes at once, so that w is read once from memory.
+template <WeightType type, int R>
+inline void rowsTimesOne(const MatmulArguments& a, std::int64_t row, std::int64_t column) {
+    using S = Stored<type>;
+    const std::int64_t K = a.columns, whole = K & ~std::int64_t{15}, rest = K - whole;
+    const typename S::Element* w = static_cast<const typename S::Element*>(a.w) + row * K;
+    const float* x = a.x + column * K;
+    Lanes sums[R];
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) sums[r] = zeros();
+    for (std::int64_t k = 0; k < whole; k += 16) {
+        const Lanes xk = load(x + k);
+#pragma GCC unroll 8
+        for (int r = 0; r < R; ++r) sums[r] = fma(S::full(w + r * K + k), xk, sums[r]);
+    }
+    if (rest > 0) {
+        const Lanes xk = loadFirst(x + whole, rest);
+#pragma GCC unroll 8
+        for (int r = 0; r < R; ++r) sums[r] = fma(S::first(w + r * K + whole, rest), xk, sums[r]);
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+        const float total = sum(sums[r]);
+        a.y[column * a.stride + row + r] = a.bias != nullptr ? total + a.bias[row + r] : total;
+    }
+}
+
+/// C rows of x against R rows of w: R·C sums of one part of the lanes at a time, kept in registers.
 template <WeightType type, int R, int C>
 inline void tile(const MatmulArguments& a, std::int64_t row, std::int64_t column) {
     using S = Stored<type>;
     const std::int64_t K = a.columns, whole = K & ~std::int64_t{15};
-    const typename S::Element* w = static_cast<const typename S::Element*>(a.w) + row * K;
-    const float* x = a.x + column * K;
-    Lanes sums[R][C];
+    Part parts[R][C][kParts];
+#pragma GCC unroll 2
+    for (int p = 0; p < kParts; ++p) {
+        const typename S::Element* w = static_cast<const typename S::Element*>(a.w) + row * K + p * kPartLanes;
+        const float* x = a.x + column * K + p * kPartLanes;
+        Part sums[R][C], xk[C];
+#pragma GCC unroll 8
+        for (int r = 0; r < R; ++r)
+#pragma GCC unroll 8
+            for (int c = 0; c < C; ++c) sums[r][c] = partZeros();
+        const auto accumulate = [&](auto wAt) {
+#pragma GCC unroll 8
+            for (int r = 0; r < R; ++r) {
+                const Part wk = wAt(r);
+#pragma GCC unroll 8
+                for (int c = 0; c < C; ++c) sums[r][c] = partFma(wk, xk[c], sums[r][c]);
+            }
+        };
+        for (std::int64_t k = 0; k < whole; k += 16) {
+#pragma GCC unroll 8
+            for (int c = 0; c < C; ++c) xk[c] = partF32(x + c * K + k);
+            accumulate([&](int r) { return S::part(w + r * K + k); });
+        }
+        if (const std::int64_t rest = K - whole - p * kPartLanes; rest > 0) {
+#pragma GCC unroll 8
+            for (int c = 0; c < C; ++c) xk[c] = partF32First(x + c * K + whole, rest);
+            accumulate([&](int r) { return S::partFirst(w + r * K + whole, rest); });
+        }
+#pragma GCC unroll 8
+        for (int r = 0; r < R; ++r)
+#pragma GCC unroll 8
+            for (int c = 0; c < C; ++c) parts[r][c][p] = sums[r][c];
+    }
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 8
-        for (int c = 0; c < C; ++c) sums[r][c] = zeros();
-    for (std::int64_t k = 0; k < whole; k += 16) {
-        Lanes wk[R];
-#pragma GCC unroll 8
-        for (int r = 0; r < R; ++r) wk[r] = S::full(w + r * K + k);
-#pragma GCC unroll 8
         for (int c = 0; c < C; ++c) {
-            const Lanes xk = load(x + c * K + k);
-#pragma GCC unroll 8
-            for (int r = 0; r < R; ++r) sums[r][c] = fma(wk[r], xk, sums[r][c]);
-        }
-    }
-    if (const std::int64_t rest = K - whole; rest > 0) {
-        Lanes wk[R];
-#pragma GCC unroll 8
-        for (int r = 0; r < R; ++r) wk[r] = S::first(w + r * K + whole, rest);
-#pragma GCC unroll 8
-        for (int c = 0; c < C; ++c) {
-            const Lanes xk = loadFirst(x + c * K + whole, rest);
-#pragma GCC unroll 8
-            for (int r = 0; r < R; ++r) sums[r][c] = fma(wk[r], xk, sums[r][c]);
-        }
-    }
-#pragma GCC unroll 8
-    for (int r = 0; r < R; ++r)
-#pragma GCC unroll 8
-        for (int c = 0; c < C; ++c) {
-            const float total = sum(sums[r][c]);
+            const float total = sumOfParts(parts[r][c]);
             a.y[(column + c) * a.stride + row + r] = a.bias != nullptr ? total + a.bias[row + r] : total;
         }
 }
@@ -70,14 +107,14 @@ template <WeightType type, int R>
 inline void tileColumns(const MatmulArguments& a, std::int64_t row) {
     std::int64_t t = 0;
     for (; t + kGemmColumns <= a.count; t += kGemmColumns) tile<type, R, kGemmColumns>(a, row, t);
-    for (; t < a.count; ++t) tile<type, R, 1>(a, row, t);
+    for (; t < a.count; ++t) rowsTimesOne<type, R>(a, row, t);
 }
 
 template <WeightType type>
 void matmulOf(const MatmulArguments& a, std::int64_t from, std::int64_t to) {
     std::int64_t n = from;
     if (a.count == 1) {
-        for (; n + kGemvRows <= to; n += kGemvRows) tile<type, kGemvRows, 1>(a, n, 0);
+        for (; n + kGemvRows <= to; n += kGemvRows) rowsTimesOne<type, kGemvRows>(a, n, 0);
     } else {
         for (; n + kGemmRows <= to; n += kGemmRows) tileColumns<type, kGemmRows>(a, n);
     }

@@ -1,0 +1,98 @@
+#include "compute/composition/compose.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compute/composition/check.h"
+#include "compute/composition/rowmath.h"
+#include "compute/composition/score.h"
+#include "compute/composition/scratch.h"
+#include "compute/composition/truncate.h"
+
+namespace counterpoint::compute {
+namespace {
+
+using namespace rowmath;
+
+/// Below this a temperature is 0: dividing by it would overflow float32 for ordinary differences.
+constexpr double kColdest = 1e-30;
+
+/// out = score/τ − log Σ exp(score/τ); returns that logarithm. The maximum is taken away before dividing, so that a
+/// small τ does not cost digits.
+template <class Real>
+double normalise(const double* score, double tau, std::size_t n, std::vector<Real>& out) {
+    out.resize(n);
+    const double top = maxOf(score, n);
+    if (top == kMinusInfinity<double>) return top;
+    const double rest = std::log(sumExp<Real>(score, top, 1 / tau, n));
+    Real* row = out.data();
+#pragma omp simd
+    for (std::size_t v = 0; v < n; ++v) row[v] = static_cast<Real>((score[v] - top) / tau - rest);
+    return top / tau + rest;
+}
+
+void addPriors(std::span<const PriorTerm> priors, double* score) {
+    for (const PriorTerm& prior : priors)
+        for (std::size_t j = 0; j < prior.tokens.size(); ++j)
+            score[static_cast<std::size_t>(prior.tokens[j])] += prior.eta * prior.delta[j];
+}
+
+template <class Real>
+void truncate(const Recipe& recipe, Stages<Real>& stages) {
+    const std::span<const Real> row = stages.temperature;
+    Bound bound = topKBound(row, recipe.topK);
+    bound = stricter(bound, topPBound(row, recipe.topP, bound));
+    bound = stricter(bound, shareBound(row, recipe.minP));
+
+    stages.kept.resize(row.size());
+    std::uint8_t* kept = stages.kept.data();
+    const bool all = bound.logProb == kMinusInfinity<double>;
+    double mass = 0;
+    std::int64_t count = 0;
+    for (std::size_t v = 0; v < row.size(); ++v) {
+        const auto x = static_cast<double>(row[v]);
+        kept[v] = x > kMinusInfinity<double> && (all || bound.keeps(x, static_cast<TokenId>(v)));
+        count += kept[v];
+        if (kept[v] && !all) mass += std::exp(x);
+    }
+    stages.keptCount = count;
+    stages.logKept = all ? 0.0 : std::log(mass);
+}
+
+}  // namespace
+
+template <class Real>
+void compose(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceRows<Real>& rows,
+             Stages<Real>& stages) {
+    check(recipe, priors, rows);
+    const std::size_t n = rows.rows[0].size();
+    double* score = scratch().row(n);
+    const score::Score found = score::scoreRow(recipe, rows, score);
+    stages.noSay = found.noSay;
+    stages.scale = found.scale;
+
+    stages.logNormaliserComposed = normalise(score, 1.0, n, stages.composed);
+    if (stages.logNormaliserComposed == kMinusInfinity<double>) throwNothingLeft(recipe, rows);
+
+    if (priors.empty()) {
+        stages.priors.assign(stages.composed.begin(), stages.composed.end());
+        stages.logNormaliserPriors = stages.logNormaliserComposed;
+    } else {
+        addPriors(priors, score);
+        stages.logNormaliserPriors = normalise(score, 1.0, n, stages.priors);
+    }
+
+    stages.greedy = recipe.temperature < kColdest;
+    if (stages.greedy || recipe.temperature == 1.0) {
+        stages.temperature.assign(stages.priors.begin(), stages.priors.end());
+        stages.logNormaliser = stages.logNormaliserPriors;
+    } else {
+        stages.logNormaliser = normalise(score, recipe.temperature, n, stages.temperature);
+    }
+    truncate(recipe, stages);
+}
+
+template void compose<float>(const Recipe&, std::span<const PriorTerm>, const SourceRows<float>&, Stages<float>&);
+template void compose<double>(const Recipe&, std::span<const PriorTerm>, const SourceRows<double>&, Stages<double>&);
+
+}  // namespace counterpoint::compute

@@ -1,0 +1,117 @@
+#include <algorithm>
+#include <cmath>
+
+#include "compute/composition/compose.h"
+#include "compute/composition/divergence.h"
+#include "compute/composition/rowmath.h"
+#include "compute/composition/score.h"
+#include "compute/composition/scratch.h"
+
+namespace counterpoint::compute {
+namespace {
+
+using namespace rowmath;
+
+template <class Real>
+double stopMass(const Recipe& recipe, const Real* row, std::size_t n) {
+    double sum = 0;
+    for (const TokenId id : recipe.stopIds)
+        if (static_cast<std::size_t>(id) < n) sum += std::exp(static_cast<double>(row[static_cast<std::size_t>(id)]));
+    return sum;
+}
+
+/// KL(truncated p̂‖p_b); logKept renormalises the survivors.
+template <class Real>
+double driftDrawn(const Stages<Real>& stages, const Real* base, std::size_t n) {
+    const Real* p = stages.temperature.data();
+    double sum = 0;
+    for (std::size_t v = 0; v < n; ++v) {
+        if (!stages.kept[v]) continue;
+        const double logP = static_cast<double>(p[v]) - stages.logKept;
+        sum += std::exp(logP) * (logP - static_cast<double>(base[v]));
+    }
+    return std::max(sum, 0.0);
+}
+
+template <class Real>
+void findWinner(const Recipe& recipe, const SourceRows<Real>& rows, const Stages<Real>& stages, Diagnostics& out) {
+    const std::size_t n = rows.rows[0].size();
+    const std::size_t best = argMax(stages.temperature.data(), n);
+    out.winner = WinnerKind::Base;
+    if (argMax(rows.rows[0].data(), n) == best) return;
+    int agreeing = 0;
+    for (const SpecialistTerm& term : recipe.specialists) {
+        if (!score::counts(term) || argMax(rows.rows[static_cast<std::size_t>(term.source)].data(), n) != best)
+            continue;
+        if (agreeing++ == 0) out.winnerSource = term.source;
+    }
+    out.winner = agreeing == 0 ? WinnerKind::Nobody : agreeing == 1 ? WinnerKind::Specialist : WinnerKind::Several;
+    if (agreeing != 1) out.winnerSource = 0;
+}
+
+/// log Z(A): of p_b exp Σ_{i∈A} w_i c_i δ_i; `first`..`last` are A.
+template <class Real>
+double logZ(const Recipe& recipe, const SourceRows<Real>& rows, std::size_t first, std::size_t last) {
+    const std::span<const Real> base = rows.rows[0];
+    double* say = scratch().row(base.size());
+    std::fill(say, say + base.size(), 0.0);
+    for (std::size_t i = first; i < last; ++i) score::addSpecialist(recipe, recipe.specialists[i], rows, say);
+#pragma omp simd
+    for (std::size_t v = 0; v < base.size(); ++v) say[v] += static_cast<double>(base[v]);
+    return logSumExp<Real>(say, base.size());
+}
+
+/// Each Z over Z of nobody, so that what rounding leaves of Σ p_b = 1 does not count once per specialist.
+template <class Real>
+double interference(const Recipe& recipe, const SourceRows<Real>& rows) {
+    const auto& all = recipe.specialists;
+    const auto speaking =
+        std::count_if(all.begin(), all.end(), [&](const auto& t) { return score::speaksAt(t, rows.position); });
+    if (recipe.rule == Rule::Mixture || speaking < 2) return 0;
+    const double nobody = logSumExp<Real>(rows.rows[0].data(), rows.rows[0].size());
+    double sum = logZ(recipe, rows, 0, all.size()) - nobody;
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (score::speaksAt(all[i], rows.position)) sum -= logZ(recipe, rows, i, i + 1) - nobody;
+    return sum;
+}
+
+}  // namespace
+
+template <class Real>
+Diagnostics diagnose(const Recipe& recipe, std::span<const PriorTerm> /*priors*/, const SourceRows<Real>& rows,
+                     const Stages<Real>& stages) {
+    const std::size_t n = rows.rows[0].size();
+    const Real* base = rows.rows[0].data();
+    Diagnostics out;
+    const divergence::Pair pair = divergence::compare(stages.temperature.data(), base, n);
+    out.drift = pair.klForward;
+    out.klFromBase = pair.klBackward;
+    out.js = pair.js;
+    out.tv = pair.tv;
+    out.entropy = pair.entropy;
+    const bool warm = !stages.greedy && recipe.temperature != 1.0;
+    out.driftComposed = warm ? divergence::kl(stages.priors.data(), base, n) : out.drift;
+    out.driftDrawn = stages.logKept == 0 ? out.drift : driftDrawn(stages, base, n);
+    out.interference = interference(recipe, rows);
+    out.logNormaliser = stages.logNormaliser;
+    out.scale = stages.scale;
+    out.noSay = stages.noSay;
+
+    out.activity.assign(rows.rows.size(), 0.0);
+    for (const SpecialistTerm& term : recipe.specialists)
+        if (static_cast<std::size_t>(term.source) < rows.rows.size())
+            out.activity[static_cast<std::size_t>(term.source)] = score::activity(term, rows);
+    out.eos.assign(rows.rows.size(), 0.0);
+    for (std::size_t i = 0; i < rows.rows.size(); ++i)
+        if (!rows.rows[i].empty()) out.eos[i] = stopMass(recipe, rows.rows[i].data(), n);
+    out.eosComposed = stopMass(recipe, stages.temperature.data(), n);
+    findWinner(recipe, rows, stages, out);
+    return out;
+}
+
+template Diagnostics diagnose<float>(const Recipe&, std::span<const PriorTerm>, const SourceRows<float>&,
+                                     const Stages<float>&);
+template Diagnostics diagnose<double>(const Recipe&, std::span<const PriorTerm>, const SourceRows<double>&,
+                                      const Stages<double>&);
+
+}  // namespace counterpoint::compute

@@ -1,0 +1,72 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "compute/composition/compose.h"
+#include "compute/composition/rowmath.h"
+#include "compute/error.h"
+
+namespace counterpoint::compute {
+
+void logSoftmax(std::span<const float> logits, double temperature, std::span<float> out, const char* source,
+                Position position) {
+    const auto fail = [&](const char* what, const char* advice) {
+        throw Error({.where = "source '" + std::string(source) + "', position " + std::to_string(position),
+                     .what = what,
+                     .advice = advice});
+    };
+    const std::size_t n = out.size();
+    if (logits.size() < n)
+        fail("it gives fewer logits than the tokenizer has tokens", "check that model and tokenizer belong together");
+    if (!(temperature > 0)) fail("its temperature must be above 0", "set it to 1");
+    const float* x = logits.data();
+    int improper = 0;
+#pragma omp simd reduction(+ : improper)
+    for (std::size_t v = 0; v < n; ++v) improper += x[v] < std::numeric_limits<float>::infinity() ? 0 : 1;
+    if (improper != 0)
+        fail("a logit is not a number or +infinity", "the model's arithmetic overflowed: try float32 or bfloat16");
+    const auto top = static_cast<double>(rowmath::maxOf(x, n));
+    if (top == rowmath::kMinusInfinity<double>)
+        fail("every logit is -infinity, so no token is left", "check the model's files");
+
+    const double rest = std::log(rowmath::sumExp<float>(x, top, 1 / temperature, n));
+    float* row = out.data();
+#pragma omp simd
+    for (std::size_t v = 0; v < n; ++v)
+        row[v] = static_cast<float>((static_cast<double>(x[v]) - top) / temperature - rest);
+}
+
+template <class Real>
+void topTokens(std::span<const Real> row, int n, std::vector<TokenId>& out) {
+    out.clear();
+    if (n <= 0) return;
+    const auto wanted = static_cast<std::size_t>(n);
+    const auto before = [row](TokenId a, TokenId b) {
+        const Real x = row[static_cast<std::size_t>(a)], y = row[static_cast<std::size_t>(b)];
+        return x > y || (x == y && a < b);
+    };
+    // A heap of the best n so far, its worst on top; blocks below the worst are passed over whole.
+    constexpr std::size_t kBlock = 256;
+    Real worst = rowmath::kMinusInfinity<Real>;
+    for (std::size_t from = 0; from < row.size(); from += kBlock) {
+        const std::size_t end = std::min(from + kBlock, row.size());
+        if (!(rowmath::maxOf(row.data() + from, end - from) > worst)) continue;
+        for (std::size_t v = from; v < end; ++v) {
+            if (!(row[v] > worst)) continue;  // at equality the earlier id stays
+            if (out.size() == wanted) {
+                std::pop_heap(out.begin(), out.end(), before);
+                out.pop_back();
+            }
+            out.push_back(static_cast<TokenId>(v));
+            std::push_heap(out.begin(), out.end(), before);
+            if (out.size() == wanted) worst = row[static_cast<std::size_t>(out.front())];
+        }
+    }
+    std::sort_heap(out.begin(), out.end(), before);
+}
+
+template void topTokens<float>(std::span<const float>, int, std::vector<TokenId>&);
+template void topTokens<double>(std::span<const double>, int, std::vector<TokenId>&);
+
+}  // namespace counterpoint::compute

@@ -1,0 +1,224 @@
+#include "compute/decode/ensemble.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "compute/composition/compose.h"
+
+namespace counterpoint::compute {
+namespace {
+
+/// Ids fed at once: the stop token and progress are looked at between chunks.
+constexpr std::size_t kChunk = 64;
+
+struct Held {
+    EnsembleMember member;
+    std::vector<TokenId> ids;  ///< what its cache holds, prefix included
+};
+
+/// What one source has to do to hold `wanted`, with logits from index `firstRow` on.
+struct Plan {
+    std::vector<TokenId> wanted;
+    std::size_t keep = 0, firstRow = 0;
+};
+
+std::size_t commonPrefix(const std::vector<TokenId>& a, const std::vector<TokenId>& b) {
+    return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+}
+
+std::string where(const EnsembleMember& member, Position position) {
+    return "source '" + member.name + "', position " + std::to_string(position);
+}
+
+/// Adds source and position to what a source says about its files.
+[[noreturn]] void rethrowNamed(const EnsembleMember& member, Position position, const Error& error) {
+    ErrorParts parts = error.parts();
+    const std::string here = where(member, position);
+    if (parts.where.find(here) == std::string::npos)
+        parts.where = here + (parts.where.empty() ? "" : " (" + parts.where + ")");
+    throw Error(std::move(parts));
+}
+
+}  // namespace
+
+struct Ensemble::State {
+    std::vector<Held> held;
+    std::int64_t vocabulary = 0;
+    std::vector<TokenId> holes;  ///< ids below the vocabulary's size without a token (HAZARDS A7)
+    std::vector<std::string> notices;
+    std::vector<float> logits;  ///< of one chunk
+
+    /// [BOS if the shared sequence begins with one] + prefix + the rest of the shared sequence.
+    std::vector<TokenId> sequenceFor(const EnsembleMember& member, std::span<const TokenId> ids) const {
+        const auto bos = held[0].member.source->tokenizer()->bos();
+        const std::size_t lead = !member.prefix.empty() && !ids.empty() && bos && ids[0] == *bos ? 1 : 0;
+        std::vector<TokenId> sequence(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(lead));
+        sequence.insert(sequence.end(), member.prefix.begin(), member.prefix.end());
+        sequence.insert(sequence.end(), ids.begin() + static_cast<std::ptrdiff_t>(lead), ids.end());
+        return sequence;
+    }
+
+    /// One raw row, cut or widened to the vocabulary, ids without a token excluded, then log-softmax.
+    void toRow(const EnsembleMember& member, std::span<const float> raw, Position position,
+               std::vector<float>& row) const {
+        row.assign(static_cast<std::size_t>(vocabulary), kExcluded);
+        std::copy_n(raw.begin(), std::min(raw.size(), row.size()), row.begin());
+        for (const TokenId hole : holes) row[static_cast<std::size_t>(hole)] = kExcluded;
+        logSoftmax(row, member.temperature, row, member.name.c_str(), position);
+    }
+};
+
+Ensemble::Ensemble(std::vector<EnsembleMember> members) : m_state(std::make_unique<State>()) {
+    if (members.empty()) throw Error({.where = "the rack", .what = "there is no base model to decode with"});
+    const Tokenizer& tokenizer = *members[0].source->tokenizer();
+    m_state->vocabulary = tokenizer.size();
+    for (TokenId id = 0; id < static_cast<TokenId>(tokenizer.size()); ++id)
+        if (!tokenizer.isToken(id)) m_state->holes.push_back(id);
+    for (EnsembleMember& member : members) {
+        const auto& own = member.source->info().notices;
+        m_state->notices.insert(m_state->notices.end(), own.begin(), own.end());
+        if (&member != &members[0]) {
+            const auto gate = requireComposable(members[0].name, *members[0].source, member.name, *member.source);
+            m_state->notices.insert(m_state->notices.end(), gate.begin(), gate.end());
+        }
+    }
+    for (EnsembleMember& member : members) {
+        member.source->rewind(0);
+        m_state->held.push_back({std::move(member), {}});
+    }
+}
+
+Ensemble::~Ensemble() = default;
+Ensemble::Ensemble(Ensemble&&) noexcept = default;
+Ensemble& Ensemble::operator=(Ensemble&&) noexcept = default;
+
+std::int64_t Ensemble::vocabulary() const { return m_state->vocabulary; }
+std::size_t Ensemble::size() const { return m_state->held.size(); }
+const EnsembleMember& Ensemble::member(std::size_t i) const { return m_state->held.at(i).member; }
+const std::vector<std::string>& Ensemble::notices() const { return m_state->notices; }
+
+Position Ensemble::maxPositions() const {
+    Position tightest = 0;
+    for (const Held& h : m_state->held) {
+        const Position limit = h.member.source->info().maxPositions;
+        if (!h.member.used || limit == 0) continue;
+        const Position shared = std::max<Position>(limit - static_cast<Position>(h.member.prefix.size()), 1);
+        tightest = tightest == 0 ? shared : std::min(tightest, shared);
+    }
+    return tightest;
+}
+
+std::vector<TokenId> Ensemble::stopIds() const {
+    std::vector<TokenId> ids;
+    for (const Held& h : m_state->held) {
+        const auto& own = h.member.source->info().stopIds;
+        ids.insert(ids.end(), own.begin(), own.end());
+    }
+    std::erase_if(ids, [this](TokenId id) { return id < 0 || id >= m_state->vocabulary; });
+    std::sort(ids.begin(), ids.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    return ids;
+}
+
+void Ensemble::setMember(std::size_t i, double temperature, std::vector<TokenId> prefix, bool used) {
+    EnsembleMember& member = m_state->held.at(i).member;
+    member.temperature = temperature;
+    member.prefix = std::move(prefix);
+    member.used = used || i == 0;
+}
+
+Outcome Ensemble::forward(std::span<const TokenId> ids, Position firstRow, std::vector<RawRows>& out,
+                          std::stop_token stop, const std::function<void(std::int64_t, std::int64_t)>& progress) {
+    State& state = *m_state;
+    const auto length = static_cast<Position>(ids.size());
+    if (firstRow < 1 || firstRow > length)
+        throw Error({.where = "position " + std::to_string(firstRow),
+                     .what = "a row of logits needs at least one token before it",
+                     .expected = "1 to " + std::to_string(length),
+                     .found = std::to_string(firstRow),
+                     .advice = "start from a prompt or a BOS token"});
+
+    std::vector<Plan> plans(state.held.size());
+    std::int64_t total = 0, done = 0;
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+        const Held& h = state.held[i];
+        if (!h.member.used) continue;
+        Plan& plan = plans[i];
+        plan.wanted = state.sequenceFor(h.member, ids);
+        plan.firstRow = static_cast<std::size_t>(firstRow) - 1 + h.member.prefix.size();
+        plan.keep = std::min(commonPrefix(h.ids, plan.wanted), plan.firstRow);
+        total += static_cast<std::int64_t>(plan.wanted.size() - plan.keep);
+        const Position limit = h.member.source->info().maxPositions;
+        if (limit > 0 && static_cast<Position>(plan.wanted.size()) > limit)
+            throw Error({.where = where(h.member, length),
+                         .what = "the text is longer than the model's positions",
+                         .expected = "at most " + std::to_string(limit) + " tokens",
+                         .found = std::to_string(plan.wanted.size()),
+                         .advice = "shorten the prompt or its prefix"});
+    }
+
+    // What each source held: after Cancelled or Error it holds that again, as far as the new ids have not replaced it.
+    std::vector<std::vector<TokenId>> before;
+    for (const Held& h : state.held) before.push_back(h.ids);
+    const auto restore = [&] {
+        for (std::size_t i = 0; i < state.held.size(); ++i) {
+            Held& h = state.held[i];
+            const std::size_t good =
+                std::min(commonPrefix(before[i], h.ids), static_cast<std::size_t>(h.member.source->length()));
+            if (h.member.source->length() > static_cast<Position>(good))
+                h.member.source->rewind(static_cast<Position>(good));
+            h.ids.resize(good);
+        }
+    };
+
+    std::vector<RawRows> rows(static_cast<std::size_t>(length - firstRow + 1));
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+        rows[r].position = firstRow + static_cast<Position>(r);
+        rows[r].rows.resize(state.held.size());
+    }
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+        Held& h = state.held[i];
+        const Plan& plan = plans[i];
+        if (!h.member.used) continue;
+        Source& source = *h.member.source;
+        const auto width = static_cast<std::size_t>(source.info().logitWidth);
+        const auto positionOf = [&](std::size_t index) {
+            return static_cast<Position>(index + 1 - h.member.prefix.size());
+        };
+        std::size_t at = plan.keep;
+        try {
+            if (source.length() > static_cast<Position>(plan.keep)) source.rewind(static_cast<Position>(plan.keep));
+            h.ids.resize(plan.keep);
+            while (at < plan.wanted.size()) {
+                const std::size_t end = std::min(at + kChunk, plan.wanted.size());
+                const std::size_t first = std::max(at, plan.firstRow);  // first index of this chunk whose row is wanted
+                const std::size_t wantedRows = end > first ? end - first : 0;
+                if (state.logits.size() < wantedRows * width) state.logits.resize(wantedRows * width);
+                const std::span<float> logits(state.logits.data(), wantedRows * width);
+                const std::span<const TokenId> chunk(plan.wanted.data() + at, end - at);
+                if (stop.stop_requested() ||
+                    source.forward(chunk, static_cast<std::int64_t>(wantedRows), logits, stop) == Outcome::Cancelled) {
+                    restore();
+                    return Outcome::Cancelled;
+                }
+                h.ids.insert(h.ids.end(), chunk.begin(), chunk.end());
+                for (std::size_t r = 0; r < wantedRows; ++r)
+                    state.toRow(h.member, logits.subspan(r * width, width), positionOf(first + r),
+                                rows[first + r - plan.firstRow].rows[i]);
+                done += static_cast<std::int64_t>(end - at);
+                at = end;
+                if (progress) progress(done, total);
+            }
+        } catch (const Error& error) {
+            restore();
+            rethrowNamed(h.member, positionOf(std::max(at, plan.firstRow)), error);
+        } catch (...) {
+            restore();
+            throw;
+        }
+    }
+    out = std::move(rows);
+    return Outcome::Done;
+}
+
+}  // namespace counterpoint::compute
