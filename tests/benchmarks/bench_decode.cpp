@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <iostream>
 #include <numeric>
@@ -111,8 +112,6 @@ std::unique_ptr<compute::Source> openStories(const std::string& name) {
 
 OrderedJson decode(int tokens) {
     const double start = seconds();
-    compute::loadNetworkModule();
-    const double loaded = seconds();
     const auto source = openStories("stories260K");
     const double opened = seconds();
     const auto V = static_cast<std::size_t>(source->info().logitWidth);
@@ -126,12 +125,15 @@ OrderedJson decode(int tokens) {
         }
     };
     const double t = best(5, run);
+    const std::clock_t before = std::clock();  // its own time: what a busy machine leaves to others is not in it
+    run();
+    const double processor = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
     return {{"model", "stories260K"},
             {"tokens", tokens},
             {"tokens_per_second", tokens / t},
             {"us_per_forward", t / tokens * 1e6},
-            {"module_load_ms", (loaded - start) * 1e3},
-            {"open_ms", (opened - loaded) * 1e3}};
+            {"us_of_processor", processor / tokens * 1e6},
+            {"open_ms", (opened - start) * 1e3}};
 }
 
 OrderedJson composeThree(int tokens) {
@@ -201,7 +203,11 @@ int main(int argc, char** argv) {
     const auto wanted = [&](const char* part) { return only.empty() || only == part; };
     try {
         OrderedJson json;
+        const double start = seconds();
+        compute::loadNetworkModule();
+        const double loaded = seconds() - start;
         json["conditions"] = conditions();
+        json["conditions"]["module_load_ms"] = loaded * 1e3;
         if (wanted("gemv")) json["gemv"] = gemv();
         if (wanted("prefill")) json["prefill"] = prefill();
         if (wanted("decode")) json["decode"] = decode(tokens);
