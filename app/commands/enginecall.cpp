@@ -47,10 +47,10 @@ void ProgressLine::erase() {
     m_shown = false;
 }
 
-void warn(const std::vector<std::string>& sentences) {
+void tell(std::string_view kind, const std::vector<std::string>& sentences) {
     for (std::string sentence : sentences) {
         std::replace(sentence.begin(), sentence.end(), '\n', ' ');
-        std::fprintf(stderr, "counterpoint: warning: %s\n", sentence.c_str());
+        std::fprintf(stderr, "counterpoint: %.*s: %s\n", static_cast<int>(kind.size()), kind.data(), sentence.c_str());
     }
 }
 

@@ -30,7 +30,7 @@ class ProgressLine {
     bool m_terminal, m_shown = false;
 };
 
-/// "counterpoint: warning: …" on standard error, one line each.
-void warn(const std::vector<std::string>& sentences);
+/// "counterpoint: warning: …" (or "notice") on standard error, one line each.
+void tell(std::string_view kind, const std::vector<std::string>& sentences);
 
 }  // namespace counterpoint::app

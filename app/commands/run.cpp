@@ -42,7 +42,7 @@ int runCommand(const Arguments& arguments) {
 
     std::vector<std::string> warnings;
     const model::Session session = model::readSession(arguments.words[0], warnings);
-    warn(warnings);
+    tell("warning", warnings);
     requireWritable(out);
 
     const Interrupt interrupt;
@@ -51,7 +51,7 @@ int runCommand(const Arguments& arguments) {
     options.progress = [&line](const model::Progress& progress) { line.show(progress); };
     const model::RunResult result = model::runSession(session, options);
     line.erase();
-    warn(result.notices);
+    tell("notice", result.notices);
 
     model::writeRun(result, out, options.dumps);
     if (!formats.empty()) writeFigures(result.trace, formats, out / "figures");
