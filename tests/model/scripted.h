@@ -19,7 +19,7 @@ class ByteTokenizer : public compute::Tokenizer {
   public:
     explicit ByteTokenizer(std::int64_t size, bool addsBos = true) : m_addsBos(addsBos) {
         for (std::int64_t id = 0; id < size; ++id)
-            m_bytes.push_back(id < 3 ? "" : id < 259 ? std::string(1, static_cast<char>(id - 3)) : "w" + std::to_string(id));
+            m_bytes.push_back(id < 3 ? std::string() : id < 259 ? std::string(1, static_cast<char>(id - 3)) : named('w', id));
     }
     std::int64_t size() const override { return static_cast<std::int64_t>(m_bytes.size()); }
     std::vector<TokenId> encode(std::string_view text, compute::EncodeOptions) const override {
@@ -28,7 +28,7 @@ class ByteTokenizer : public compute::Tokenizer {
         return ids;
     }
     std::string_view bytes(TokenId id) const override { return m_bytes[static_cast<std::size_t>(id)]; }
-    std::string piece(TokenId id) const override { return id < 3 ? "<" + std::to_string(id) + ">" : std::string(bytes(id)); }
+    std::string piece(TokenId id) const override { return id < 3 ? named('c', id) : std::string(bytes(id)); }
     bool isToken(TokenId) const override { return true; }
     bool isControl(TokenId id) const override { return id < 3; }
     bool dropsLeadingSpace() const override { return false; }
@@ -39,6 +39,7 @@ class ByteTokenizer : public compute::Tokenizer {
     std::string fingerprint() const override { return "bytes" + std::to_string(size()); }
 
   private:
+    static std::string named(char kind, std::int64_t id) { return std::to_string(id).insert(0, 1, kind); }
     std::vector<std::string> m_bytes;
     bool m_addsBos;
 };

@@ -2,6 +2,7 @@
 // source never holds the window's thread up (HAZARDS A19).
 
 #include "compute/error.h"
+#include "compute/files/atomicfile.h"
 #include "model/document.h"
 #include "tests/model/scripted.h"
 #include "tests/support/fixture.h"
@@ -9,6 +10,8 @@
 #include <QElapsedTimer>
 #include <QSignalSpy>
 #include <QTimer>
+
+#include <thread>
 
 using namespace counterpoint;
 using namespace counterpoint::model;
