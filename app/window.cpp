@@ -70,9 +70,15 @@ void throwFailure(const model::Document& document) {
                                   .details = notice.details});
 }
 
+/// The device after the files: what they load is loaded again elsewhere where it is not the default.
+void openAll(MainWindow& window, const WindowOptions& options) {
+    window.openFiles(options.files);
+    widgets::attempt(window.document(), [&] { window.document().setDevice(options.device); });
+}
+
 int screenshot(MainWindow& window, const WindowOptions& options) {
     model::Document& document = window.document();
-    window.openFiles(options.files);
+    openAll(window, options);
     waitFor(document, [&] { return document.ready() || !document.busy(); });
     throwFailure(document);
     document.generate();
@@ -95,6 +101,14 @@ int screenshot(MainWindow& window, const WindowOptions& options) {
 }  // namespace
 
 int runWindow(const WindowOptions& options, int& argc, char** argv) {
+    if (const QString name = QString::fromStdString(options.perspective);
+        !name.isEmpty() && !Perspectives::names().contains(name))
+        throw compute::Error({.where = "perspective '" + options.perspective + "'",
+                              .what = "there is no such perspective",
+                              .expected = Perspectives::names().join(QStringLiteral(", ")).toStdString(),
+                              .found = {},
+                              .advice = {},
+                              .details = {}});
     QCoreApplication::setOrganizationName(QStringLiteral("counterpoint"));
     QCoreApplication::setApplicationName(QStringLiteral("counterpoint"));
     QCoreApplication::setApplicationVersion(QLatin1String(compute::version()));
@@ -109,7 +123,6 @@ int runWindow(const WindowOptions& options, int& argc, char** argv) {
     QApplication::setWindowIcon(widgets::applicationIcon());
     model::Document document;
     application.document = &document;
-    document.setDevice(options.device);
     MainWindow window(document, settings);
     window.restore(QString::fromStdString(options.perspective));
     if (!options.size.isEmpty()) window.resize(options.size);
@@ -121,7 +134,7 @@ int runWindow(const WindowOptions& options, int& argc, char** argv) {
         }
         if (!options.screenshot.empty()) return;
         window.warmUp();
-        window.openFiles(options.files);
+        openAll(window, options);
     });
     window.show();
     if (options.screenshot.empty())

@@ -1,6 +1,8 @@
 #include "widgets/numberfield.h"
 
 #include <QKeyEvent>
+#include <QLocale>
+#include <algorithm>
 #include <cmath>
 
 #include "widgets/palette.h"
