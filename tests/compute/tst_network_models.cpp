@@ -499,6 +499,21 @@ class TestNetworkModels : public QObject {
         QVERIFY2(grown < 2 << 20, qPrintable(QString::number(grown)));
     }
 
+    /// 24 MB of float32 weights are used where they lie: opening takes no memory and no time to speak of.
+    void floatWeightsAreNotCopied() {
+        Toy toy = plain();
+        toy.hidden = 128;
+        toy.vocabulary = 24000;
+        toy.fill(6);
+        written("mapped", toy);
+        open(folder("mapped"), {}, 24000);
+        const long before = residentPages();
+        const auto source = open(folder("mapped"), {}, 24000);
+        const long grown = (residentPages() - before) * 4096;
+        QVERIFY2(grown < 8 << 20, qPrintable(QString::number(grown)));
+        QVERIFY(source->info().weightBytes > 20 << 20);
+    }
+
     void infoTellsWhatItIs() {
         const Toy toy = plain();
         std::vector<double> fractions;
