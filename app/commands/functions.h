@@ -7,6 +7,5 @@ namespace counterpoint::app {
 
 int runCommand(const Arguments& arguments);
 int replayCommand(const Arguments& arguments);
-int windowCommand(const Arguments& arguments);
 
 }  // namespace counterpoint::app
