@@ -7,5 +7,6 @@ namespace counterpoint::app {
 
 int runCommand(const Arguments& arguments);
 int replayCommand(const Arguments& arguments);
+int windowCommand(const Arguments& arguments);
 
 }  // namespace counterpoint::app

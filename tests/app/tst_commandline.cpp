@@ -15,10 +15,11 @@ class TestCommandLine : public QObject {
             COMPARE_CODE(help, 0);
             QVERIFY(help.err.isEmpty());
             for (const char* part :
-                 {"counterpoint run SESSION --out DIR", "counterpoint replay DIR", "--device",
+                 {"counterpoint run SESSION --out DIR", "counterpoint replay DIR", "--screenshot FILE", "--device",
                   "--dtype", "--threads", "--dump", "--figures", "Exit codes"})
                 QVERIFY2(help.out.contains(part), part);
-            for (const char* later : {"counterpoint score", "counterpoint route", "counterpoint sweep"}) QVERIFY2(!help.out.contains(later), later);
+            for (const char* later : {"counterpoint score", "counterpoint route", "counterpoint sweep"})
+                QVERIFY2(!help.out.contains(later), later);
             const Finished version = runProgram({QStringLiteral("--version")}, {home});
             COMPARE_CODE(version, 0);
             QVERIFY2(version.out.startsWith("Counterpoint "), version.out.constData());
@@ -62,6 +63,9 @@ class TestCommandLine : public QObject {
         row("figures, TikZ", "run s.json --out d --figures tikz", "TikZ");
         row("replay without directory", "replay", "usage");
         row("replay of two", "replay a b", "usage");
+        row("size", "--screenshot a.png --size 10", "--size");
+        row("size, not positive", "--screenshot a.png --size 0x600", "--size");
+        row("theme", "--screenshot a.png --theme blue", "blue");
     }
     void wrongUsage() {
         QFETCH(QStringList, arguments);
@@ -71,6 +75,20 @@ class TestCommandLine : public QObject {
         QCOMPARE(finished.errorLines(), 1);
         QVERIFY2(finished.err.contains(names), finished.err.constData());
         QVERIFY(finished.out.isEmpty());
+    }
+
+    void windowWithoutDisplay() {
+        const Finished finished = runProgram({});
+        COMPARE_CODE(finished, 1);
+        QCOMPARE(finished.errorLines(), 1);
+        QVERIFY2(finished.err.contains("display"), finished.err.constData());
+    }
+
+    void fileThatIsNotThere() {
+        const Finished finished = runProgram({QStringLiteral("/nowhere/a.session.json")});
+        COMPARE_CODE(finished, 1);
+        QCOMPARE(finished.errorLines(), 1);
+        QVERIFY2(finished.err.contains("/nowhere/a.session.json"), finished.err.constData());
     }
 };
 
