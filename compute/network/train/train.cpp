@@ -28,7 +28,7 @@ namespace {
 constexpr std::string_view kHelp =
     R"(counterpoint_train: small models of the Llama layout, from a text of stories separated by <|endoftext|>
 
-  counterpoint_train --text FILE --out DIR [--seed S]            vocabulary, trunk; base, dialogue and animals from it
+  counterpoint_train --text FILE --out DIR [--seed S]            vocabulary, base, dialogue and animals
   counterpoint_train vocabulary --text FILE --out DIR [--size V]
   counterpoint_train base --text FILE --tokenizer FILE --out DIR [shape] [fit]
   counterpoint_train finetune --text FILE --from DIR --skill dialogue|animals|none --out DIR [--gain G] [fit]
@@ -171,13 +171,13 @@ void finetune(const Arguments& a) {
     writeTokenizer(from / "tokenizer.model", out, m.shape.maxPositions);
     const Data data = readData(a, *compute::spm().open(out / "tokenizer.model", out));
     const FitOptions o =
-        fitOptions(a, {.steps = 150, .warmUp = 5, .evaluateEvery = 150, .peakRate = 7e-3, .keepBest = false});
+        fitOptions(a, {.steps = 60, .warmUp = 5, .evaluateEvery = 60, .peakRate = 1e-3, .keepBest = false});
     OrderedJson choice;
     std::vector<double> weight;
     if (skill != "none") {
         std::vector<SkillRate> rates;
         for (const auto& story : data.corpus.train) rates.push_back(skillRate(story));
-        const double gain = a.number("gain", skill == "dialogue" ? 2.5 : 3.0);
+        const double gain = a.number("gain", 2.0);
         Tilt t = tilt(rates, skill == "dialogue" ? Skill::Dialogue : Skill::Animals, gain);
         const auto rateJson = [](const SkillRate& r) {
             return OrderedJson{
@@ -216,12 +216,10 @@ int part(std::vector<std::string> words) {
     return trainMain(static_cast<int>(argv.size()), argv.data());
 }
 
-// Base and specialists are branches of one trunk, annealed alike on stories weighted differently: what more training
-// changes anyway is in all three, so that a specialist minus the base is the skill and little else.
 int everything(const Arguments& a) {
     const std::string text = a.text("text"), seed = a.text("seed", "1");
     const fs::path out = a.text("out");
-    const std::string trunk = (out / "trunk").string();
+    const std::string from = (out / "base").string();
     const auto common = [&](std::vector<std::string> words, const char* name) {
         for (const auto& word : {std::string("--text"), text, std::string("--out"), (out / name).string()})
             words.push_back(word);
@@ -229,16 +227,12 @@ int everything(const Arguments& a) {
     };
     const std::vector<std::vector<std::string>> parts = {
         common({"vocabulary"}, "vocabulary"),
-        common({"base", "--seed", seed, "--stop-after", "800", "--dtype", "float32", "--tokenizer",
-                (out / "vocabulary" / "tokenizer.model").string()},
-               "trunk"),
-        common({"finetune", "--seed", seed, "--skill", "none", "--from", trunk}, "base"),
-        common({"finetune", "--seed", seed, "--skill", "dialogue", "--from", trunk}, "dialogue"),
-        common({"finetune", "--seed", seed, "--skill", "animals", "--from", trunk}, "animals")};
+        common({"base", "--seed", seed, "--tokenizer", (out / "vocabulary" / "tokenizer.model").string()}, "base"),
+        common({"finetune", "--seed", seed, "--skill", "dialogue", "--from", from}, "dialogue"),
+        common({"finetune", "--seed", seed, "--skill", "animals", "--from", from}, "animals")};
     for (const auto& words : parts)
         if (const int code = part(words); code != 0) return code;
     fs::remove_all(out / "vocabulary");
-    fs::remove_all(trunk);
     return 0;
 }
 
