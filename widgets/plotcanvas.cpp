@@ -356,6 +356,13 @@ struct PlotCanvas::Private {
     void addBand(const Series& s, const Prepared::Values& v, QCPAxis* value);
     void style();
     void build();
+    /// How many ticks fit depends on the axis rect and its margins on the ticks: one round of layout ahead of the one
+    /// that draws.
+    void layOut() {
+        for (const auto phase :
+             {QCPLayoutElement::upPreparation, QCPLayoutElement::upMargins, QCPLayoutElement::upLayout})
+            plot->plotLayout()->update(phase);
+    }
     void fitLegend(double width) {
         const QMargins m = plot->plotLayout()->outerRect().isNull() ? QMargins() : plot->plotLayout()->margins();
         legend->fit(width - m.left() - m.right() - legend->margins().left() - legend->margins().right());
@@ -493,6 +500,7 @@ void PlotCanvas::setHoverX(std::optional<double> x) { d->scene.hoverX = x; }
 
 void PlotCanvas::draw() {
     d->fitLegend(d->plot->width());
+    d->layOut();
     d->plot->replot(QCustomPlot::rpQueuedRefresh);
 }
 
@@ -507,6 +515,8 @@ void PlotCanvas::paint(QPaintDevice& device, const QSize& units) {
                   static_cast<double>(device.height()) / units.height());
     painter.fillRect(QRect(QPoint(0, 0), units), d->scene.theme().surface);
     d->fitLegend(units.width());
+    d->plot->setViewport(QRect(QPoint(0, 0), units));
+    d->layOut();
     d->plot->toPainter(&painter, units.width(), units.height());
     painter.end();
 }
