@@ -30,6 +30,8 @@ std::vector<std::string> toyStories() {
         std::string s = std::string(names[i % 3]) + " saw a " + things[i / 3 % 3] + ". ";
         if (i % 4 == 0) s += std::string("A ") + animals[i % 3] + " was there. ";
         if (i % 5 == 0) s += "\"Look at that,\" said " + std::string(names[(i + 1) % 3]) + ".\n";
+        // As long as the dialogue: a choice that holds the length needs long stories without the skill.
+        if (i % 3 == 1) s += "The sun was warm and all was well. ";
         stories.push_back(s + "They were happy with the " + things[i / 3 % 3] + ".");
     }
     return stories;
@@ -155,7 +157,7 @@ class TestTrain : public QObject {
 
     void fineTuningMovesTheChosenSkillOnly() {
         QCOMPARE(trainer({"finetune", "--text", m_text, "--from", m_root / "base", "--out", m_root / "dialogue",
-                          "--skill", "dialogue", "--gain", "1.5", "--steps", "3", "--warm-up", "1", "--batch", "128",
+                          "--skill", "dialogue", "--gain", "1.2", "--steps", "3", "--warm-up", "1", "--batch", "128",
                           "--held-out", std::to_string(kHeldOut)}),
                  0);
         QVERIFY(compute::readFile(m_root / "dialogue" / "model.safetensors") !=

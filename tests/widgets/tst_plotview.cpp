@@ -5,6 +5,7 @@
 #include "widgets/palette.h"
 #include "widgets/plotpanel.h"
 
+#include <QLabel>
 #include <QApplication>
 #include <QClipboard>
 #include <QSignalSpy>
