@@ -21,7 +21,7 @@ int fuzzyScore(const QString& typed, const QString& text) {
         if (c.isSpace()) continue;
         // The letter beside the last one, else the start of a word, else the next place.
         qsizetype found = -1;
-        for (qsizetype i = at; i < text.size() && found != last + 1; ++i) {
+        for (qsizetype i = at; i < text.size() && (found < 0 || found != last + 1); ++i) {
             if (text[i].toCaseFolded() != c.toCaseFolded()) continue;
             const bool wordStart = i == 0 || !text[i - 1].isLetterOrNumber();
             if (found < 0 || wordStart) found = i;

@@ -166,7 +166,7 @@ class TestTrain : public QObject {
         compute::requireComposable("base", *compute::openSource(m_root / "base", {}, {}), "dialogue", *opened);
         const auto choice = compute::readOrderedJson(m_root / "dialogue" / "training.json").at("choice");
         const auto value = [&](const char* of, const char* key) { return choice.at(of).at(key).get<double>(); };
-        QVERIFY(value("chosen", "quotation_marks") > 1.4 * value("corpus", "quotation_marks"));
+        QVERIFY(value("chosen", "quotation_marks") > 1.15 * value("corpus", "quotation_marks"));
         QVERIFY(std::abs(value("chosen", "animal_words") - value("corpus", "animal_words")) < 0.02);
     }
 
