@@ -3,7 +3,7 @@
 # The caller has set `root` (the checkout) and may set `torch` (a folder with another libtorch).
 
 build_packages=(cmake ninja-build g++ ccache lld pkg-config qt6-base-dev qt6-svg-dev libqcustomplot-dev libboost-dev
-    libboost-program-options-dev nlohmann-json3-dev libsentencepiece-dev libpcre2-dev libicu-dev fonts-dejavu-core)
+    nlohmann-json3-dev libsentencepiece-dev libpcre2-dev libicu-dev fonts-dejavu-core)
 torch_packages=(libtorch-dev libopenblas0-pthread)
 test_packages=(xvfb poppler-utils librsvg2-bin locales)
 
@@ -24,7 +24,7 @@ install_missing() {
     done
     [ ${#missing[@]} -eq 0 ] && return
     echo "Installing from Debian: ${missing[*]}"
-    local apt=(apt-get -y -q --no-remove -o DPkg::Lock::Timeout=300)
+    local apt=(apt-get -y -q --no-install-recommends --no-remove -o DPkg::Lock::Timeout=300)
     if [ "$(id -u)" -ne 0 ]; then
         command -v sudo >/dev/null || fail "these packages are missing and there is no sudo; as root, run: apt-get install ${missing[*]}"
         as_root=(sudo)
@@ -46,9 +46,8 @@ configure() {
     shift
     export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
     # A folder configured for another checkout or another libtorch keeps paths of it: begin anew.
-    if [ -f "$cache" ] && ! { grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$cache" &&
-        grep -qE "^CMAKE_PREFIX_PATH:[A-Z]+=" "$cache" &&
-        [ "$(sed -n 's/^CMAKE_PREFIX_PATH:[A-Z]*=//p' "$cache")" = "${torch:-}" ]; }; then
+    if [ -f "$cache" ] && { ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$cache" ||
+        [ "$(sed -n 's/^CMAKE_PREFIX_PATH:[A-Z]*=//p' "$cache")" != "${torch:-}" ]; }; then
         fresh=(--fresh)
     fi
     cmake "${fresh[@]}" -S "$root" -B "$dir" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \

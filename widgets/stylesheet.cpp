@@ -57,6 +57,7 @@ QSlider::handle:horizontal { width: 12px; height: 12px; margin: -5px 0px; border
 QSlider::handle:horizontal:hover, QSlider::handle:horizontal:focus { border-color: {accent}; }
 QSlider::sub-page:horizontal:disabled { background: {line}; }
 QLabel[role="quiet"] { color: {quiet}; }
+QLabel[role="failure"] { color: {failure}; }
 QLabel[role="title"] { color: {text}; font-weight: 600; }
 )";
 
@@ -67,7 +68,7 @@ QString styleSheetOf(const Theme& t) {
     const std::pair<const char*, QColor> names[] = {
         {"window", t.window},     {"surface", t.surface},    {"raised", t.raised}, {"text", t.text},
         {"quiet", t.quiet},       {"line", t.line},          {"grid", t.grid},     {"accent", t.accent},
-        {"onAccent", t.onAccent}, {"selection", t.selection}};
+        {"onAccent", t.onAccent}, {"selection", t.selection}, {"failure", t.failure}};
     for (const auto& [name, colour] : names)
         sheet.replace(QLatin1Char('{') + QString::fromLatin1(name) + QLatin1Char('}'), colour.name());
     return sheet;

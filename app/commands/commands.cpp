@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdio>
 
+#include "app/commands/enginecall.h"
+#include "app/commands/functions.h"
 #include "compute/version.h"
 
 namespace counterpoint::app {
@@ -13,14 +15,20 @@ namespace {
 /// Names that are kept for commands to come, so that none of them is ever taken for a file.
 constexpr std::array<std::string_view, 5> kReserved{"score", "bank", "route", "render", "sweep"};
 
+/// "--out DIR"
+std::string written(const Option& option) {
+    std::string text(option.name);
+    if (!option.value.empty()) text.append(" ").append(option.value);
+    return text;
+}
+
 std::string usageLine(const Command& command) {
     std::string line = "counterpoint";
-    if (!command.name.empty()) line += " " + std::string(command.name);
-    if (!command.words.empty()) line += " " + std::string(command.words);
+    if (!command.name.empty()) line.append(" ").append(command.name);
+    if (!command.words.empty()) line.append(" ").append(command.words);
     for (const Option& option : command.options) {
-        const std::string text =
-            std::string(option.name) + (option.value.empty() ? "" : " " + std::string(option.value));
-        line += option.name == "--out" ? " " + text : " [" + text + "]";
+        const bool needed = option.name == "--out";
+        line.append(needed ? " " : " [").append(written(option)).append(needed ? "" : "]");
     }
     return line;
 }
@@ -34,18 +42,44 @@ const Command* find(std::string_view name) {
 }  // namespace
 
 std::span<const Command> commands() {
-    static constexpr std::array<Command, 0> table{};
+    static constexpr std::array kRunOptions{
+        Option{"--out", "DIR", "the run directory: new, empty or an earlier run's"},
+        kDeviceOption,
+        kDtypeOption,
+        kThreadsOption,
+        Option{"--dump", "LIST", "log_prob, sources: their log-probabilities as safetensors"},
+        Option{"--figures", "LIST", "pdf, svg, png: every plot of the trace, in DIR/figures"},
+    };
+    static constexpr std::array kReplayOptions{kDeviceOption, kDtypeOption, kThreadsOption};
+    static constexpr std::array kWindowOptions{
+        Option{"--screenshot", "FILE", "no window: its picture after the session's run, as PNG"},
+        Option{"--size", "WxH", "of the picture or the window, such as 1600x1000"},
+        Option{"--theme", "NAME", "light or dark"},
+        Option{"--perspective", "NAME", "Compose, Priors, Routing or Paper"},
+        kDeviceOption,
+        Option{"--first-paint", "", "prints the milliseconds from exec to the first paint and ends"},
+    };
+    static constexpr std::array table{
+        Command{"", "[FILE…]", 0, 32, kWindowOptions,
+                "The window on a session or on model directories (base first); no FILE: the demo session.",
+                windowCommand},
+        Command{"run", "SESSION", 1, 1, kRunOptions,
+                "Decodes or scores a session to its end and writes a run directory.", runCommand},
+        Command{"replay", "DIR", 1, 1, kReplayOptions,
+                "Decodes a run again and says whether it is identical, within tolerance, or where it diverges.",
+                replayCommand},
+    };
     return table;
 }
 
 std::string helpText() {
     std::string text = "Counterpoint composes language models while they decode.\n";
     for (const Command& command : commands()) {
-        text += "\n" + usageLine(command) + "\n    " + std::string(command.help) + "\n";
+        text.append("\n").append(usageLine(command)).append("\n    ").append(command.help).append("\n");
         for (const Option& option : command.options) {
-            std::string left = "    " + std::string(option.name) + " " + std::string(option.value);
-            left.resize(std::max<std::size_t>(left.size() + 1, 28), ' ');
-            text += left + std::string(option.help) + "\n";
+            std::string left = written(option);
+            left.resize(std::max<std::size_t>(left.size() + 1, 26), ' ');
+            text.append("    ").append(left).append(option.help).append("\n");
         }
     }
     text +=
@@ -56,7 +90,9 @@ std::string helpText() {
 }
 
 int dispatch(std::span<const std::string> given) {
-    if (!given.empty() && (given[0] == "--help" || given[0] == "-h")) {
+    const auto optionsEnd = std::find(given.begin(), given.end(), "--");
+    if (std::find_if(given.begin(), optionsEnd, [](const auto& w) { return w == "--help" || w == "-h"; }) !=
+        optionsEnd) {
         std::fputs(helpText().c_str(), stdout);
         return 0;
     }

@@ -22,7 +22,7 @@ endif()
 
 set(COUNTERPOINT_SANITIZE "" CACHE STRING "address,undefined or thread: build everything under that sanitizer")
 if(COUNTERPOINT_SANITIZE)
-  add_compile_options(-fsanitize=${COUNTERPOINT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
+  add_compile_options(-fsanitize=${COUNTERPOINT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g1 -O1)
   add_link_options(-fsanitize=${COUNTERPOINT_SANITIZE})
 endif()
 

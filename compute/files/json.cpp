@@ -64,12 +64,13 @@ class Builder {
         return true;
     }
     bool parse_error(std::size_t, const std::string& lastToken, const nlohmann::detail::exception& e) {
-        const bool atEnd = m_furthest >= m_text.data() + m_text.size();
-        std::string token = lastToken.size() > 40 ? "…" + tail(lastToken) : lastToken;
+        std::string token = lastToken.size() > 40 ? "..." + tail(lastToken) : lastToken;
+        const std::string_view message = e.what();
         if (e.id == 406) fail("a number is too large for a 64-bit float", "found " + token);
-        if (atEnd && m_text.find_first_not_of(" \t\r\n") == std::string_view::npos)
-            fail("the file is empty, not JSON", "");
-        fail(atEnd ? "the JSON ends too early" : "this is not JSON", token.empty() ? "" : "near " + printable(token),
+        if (m_text.find_first_not_of(" \t\r\n") == std::string_view::npos) fail("the file is empty, not JSON", "");
+        const bool cut = message.find("unexpected end of input") != std::string_view::npos ||
+                         message.find("missing closing quote") != std::string_view::npos;
+        fail(cut ? "the JSON ends too early" : "this is not JSON", token.empty() ? "" : "near " + printable(token),
              e.what());
         return false;
     }

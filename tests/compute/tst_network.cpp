@@ -173,6 +173,112 @@ class TestNetwork : public QObject {
         QVERIFY2(worst > 0 && worst < static_cast<float>(bound) * largest,
                  qPrintable(QString::number(worst / largest)));
     }
+
+    void opensFast() {
+        REQUIRE_SHARED(kModel);
+        (void)openStories();  // the module is loaded once: 0.7 s
+        QElapsedTimer timer;
+        qint64 shortest = 1'000'000'000;
+        for (int i = 0; i < 20; ++i) {
+            timer.start();
+            const auto source = openStories();
+            shortest = std::min(shortest, timer.nsecsElapsed());
+        }
+        QVERIFY2(shortest < 30'000'000, qPrintable(QString::number(shortest)));
+    }
+
+    void infoOfARealModel() {
+        REQUIRE_SHARED(kModel);
+        const auto source = openStories();
+        const compute::SourceInfo& info = source->info();
+        QCOMPARE(info.architecture, std::string("LlamaForCausalLM"));
+        QCOMPARE(info.parameters, 260032);  // the embedding counts once
+        QCOMPARE(info.weightBytes, 4 * 260032);
+        QCOMPARE(info.logitWidth, 512);
+        QCOMPARE(info.maxPositions, 512);
+        QCOMPARE(info.layers, 5);
+        QVERIFY(info.tiedHead);
+        QCOMPARE(info.stopIds, std::vector<TokenId>{2});
+        QCOMPARE(info.notices, std::vector<std::string>{"tied: the head is the embedding"});
+    }
+
+    void versionsAndDevices() {
+        const auto versions = compute::networkVersions();
+        const auto value = [&](const std::string& key) {
+            for (const auto& [name, text] : versions)
+                if (name == key) return text;
+            return std::string();
+        };
+        for (const char* key : {"torch", "cuda", "blas", "kernels", "cpu_capability", "threads"})
+            QVERIFY2(!value(key).empty(), key);
+        QVERIFY2(value("cuda").starts_with("yes") || value("cuda").starts_with("no: "), value("cuda").c_str());
+        const std::vector<compute::DeviceInfo> devices = compute::devices();
+        QVERIFY(!devices.empty());
+        QCOMPARE(devices.front().id, std::string("cpu"));
+        QCOMPARE(devices.size() > 1, value("cuda").starts_with("yes"));  // HAZARDS A31: said, and true
+    }
+
+    void deviceThatIsNotThere_data() {
+        QTest::addColumn<QString>("device");
+        for (const char* device : {"cuda:120", "cuda:-1", "cuda:", "cuda:1x", "gpu", "mps"})
+            QTest::newRow(device) << QString(device);
+    }
+    void deviceThatIsNotThere() {
+        REQUIRE_SHARED(kModel);
+        QFETCH(QString, device);
+        OpenOptions options;
+        options.device = device.toStdString();
+        try {
+            (void)openStories(options);
+            QFAIL("opened");
+        } catch (const compute::Error& e) {
+            QVERIFY2(e.sentence().find(options.device) != std::string::npos &&
+                         e.sentence().find("libtorch") != std::string::npos,
+                     e.what());
+        }
+    }
+
+    /// HAZARDS A6: twenty failures, then a good run; every one a sentence.
+    void failuresLeaveTheModuleUsable() {
+        REQUIRE_SHARED(kModel);
+        const std::filesystem::path broken = std::filesystem::path(m_folder.path().toStdString()) / "broken";
+        writeNarrow(broken, compute::DType::F16);
+        std::filesystem::resize_file(broken / "model.safetensors", 300'000);
+        for (int i = 0; i < 20; ++i) {
+            OpenOptions options;
+            options.device = i % 2 == 0 ? "cpu" : "cpu-aten";
+            QVERIFY_THROWS_EXCEPTION(compute::Error, (void)compute::openSource(broken, options, {}));
+        }
+        const auto ids = golden().at("cases").at(3).at("ids").get<std::vector<TokenId>>();
+        QCOMPARE(
+            decodeGreedily(*openStories(), golden().at("cases").at(3).at("prompt_ids").get<std::vector<TokenId>>(), 30)
+                .ids,
+            std::vector<TokenId>(ids.begin(), ids.begin() + 30));
+    }
+
+    /// The device path keeps the contract too: rewind, fork, stop, limit.
+    void atenPathKeepsTheContract() {
+        REQUIRE_SHARED(kModel);
+        OpenOptions options;
+        options.device = "cpu-aten";
+        const auto source = openStories(options);
+        const auto ids = golden().at("cases").at(0).at("ids").get<std::vector<TokenId>>();
+        std::vector<float> row(512), again(512), fresh(512);
+        QCOMPARE(source->forward(ids, 1, row, {}), Outcome::Done);
+        std::stop_source stopped;
+        stopped.request_stop();
+        QCOMPARE(source->forward(ids, 1, again, stopped.get_token()), Outcome::Cancelled);
+        QCOMPARE(source->length(), 256);
+        source->rewind(200);
+        QCOMPARE(source->forward(std::span(ids).subspan(200), 1, again, {}), Outcome::Done);
+        for (std::size_t v = 0; v < 512; ++v) QVERIFY(std::abs(row[v] - again[v]) < 1e-4f);
+        const auto branch = source->fork();
+        for (const TokenId id : ids) QCOMPARE(branch->forward(std::span(&id, 1), 1, fresh, {}), Outcome::Done);
+        for (std::size_t v = 0; v < 512; ++v) QVERIFY(std::abs(row[v] - fresh[v]) < 1e-4f);
+        QCOMPARE(source->forward(ids, 1, row, {}), Outcome::Done);
+        QCOMPARE(source->length(), 512);
+        QVERIFY_THROWS_EXCEPTION(compute::Error, (void)source->forward(std::span(ids).first(1), 1, row, {}));
+    }
 };
 
 QTEST_GUILESS_MAIN(TestNetwork)

@@ -152,7 +152,7 @@ class TestNetworkModels : public QObject {
     }
 
     void sameBitsWithAnyNumberOfThreads() {
-        Toy toy;  // large enough that the work is shared: 40 chunks of 64 × 320 × 256
+        Toy toy;  // large enough that the work is shared between threads
         toy.hidden = 256;
         toy.intermediate = 704;
         toy.headDim = 32;
@@ -497,6 +497,21 @@ class TestNetworkModels : public QObject {
         }
         const long grown = (residentPages() - early) * 4096;
         QVERIFY2(grown < 2 << 20, qPrintable(QString::number(grown)));
+    }
+
+    /// 24 MB of float32 weights are used where they lie: opening takes no memory and no time to speak of.
+    void floatWeightsAreNotCopied() {
+        Toy toy = plain();
+        toy.hidden = 128;
+        toy.vocabulary = 24000;
+        toy.fill(6);
+        written("mapped", toy);
+        open(folder("mapped"), {}, 24000);
+        const long before = residentPages();
+        const auto source = open(folder("mapped"), {}, 24000);
+        const long grown = (residentPages() - before) * 4096;
+        QVERIFY2(grown < 8 << 20, qPrintable(QString::number(grown)));
+        QVERIFY(source->info().weightBytes > 20 << 20);
     }
 
     void infoTellsWhatItIs() {

@@ -1,0 +1,47 @@
+#include "app/commands/figures.h"
+
+#include <QApplication>
+#include <array>
+
+#include "app/offscreen.h"
+#include "compute/error.h"
+#include "model/diagnostics.h"
+#include "widgets/plotrender.h"
+
+namespace counterpoint::app {
+namespace {
+
+constexpr std::array kFormats{widgets::FigureFormat::Pdf, widgets::FigureFormat::Svg, widgets::FigureFormat::Png};
+
+}  // namespace
+
+std::set<std::string> figureFormats(const Arguments& arguments, std::string_view option) {
+    if (arguments.has(option) && arguments.value(option).find("tikz") != std::string::npos)
+        throw UsageError("this version does not write TikZ");
+    std::array<std::string_view, kFormats.size()> names;
+    for (std::size_t i = 0; i < kFormats.size(); ++i) names[i] = widgets::extensionOf(kFormats[i]);
+    return arguments.list(option, names);
+}
+
+void writeFigures(const model::Trace& trace, const std::set<std::string>& formats,
+                  const std::filesystem::path& folder) {
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error)
+        throw compute::Error({.where = folder.string(), .what = "the folder cannot be made: " + error.message()});
+    const Offscreen surroundings;
+    int count = 1;
+    std::array<char, 13> name{"counterpoint"};
+    std::array<char*, 2> words{name.data(), nullptr};
+    const QApplication application(count, words.data());
+    for (const model::DiagnosticRow& row : model::diagnostics()) {
+        if (row.dock != "trace") continue;
+        const model::PlotData plot = row.make(trace, model::View());
+        for (const widgets::FigureFormat format : kFormats)
+            if (formats.contains(std::string(widgets::extensionOf(format))))
+                widgets::renderFigure(plot, model::FigureStyle(), format,
+                                      folder / (std::string(row.id) + "." + std::string(widgets::extensionOf(format))));
+    }
+}
+
+}  // namespace counterpoint::app

@@ -1,0 +1,18 @@
+#pragma once
+// Figures of a run, drawn without a display: every diagnostic of the trace dock, each with its CSV and its recipe
+// beside it. Thread: main. Errors: compute::Error naming the file; UsageError for a format that is not known.
+
+#include <filesystem>
+
+#include "app/arguments.h"
+#include "model/trace.h"
+
+namespace counterpoint::app {
+
+/// The comma list of `option`: pdf, svg, png. Empty when it is not given.
+std::set<std::string> figureFormats(const Arguments& arguments, std::string_view option);
+
+/// FOLDER/ID.FORMAT for each diagnostic and format, FOLDER/ID.csv and FOLDER/ID.json.
+void writeFigures(const model::Trace& trace, const std::set<std::string>& formats, const std::filesystem::path& folder);
+
+}  // namespace counterpoint::app

@@ -1,0 +1,25 @@
+// counterpoint replay DIR: decodes again from DIR/session.json and says how far it agrees (SPEC.md 3).
+
+#include <cstdio>
+
+#include "app/commands/enginecall.h"
+#include "app/commands/functions.h"
+#include "app/interrupt.h"
+
+namespace counterpoint::app {
+
+int replayCommand(const Arguments& arguments) {
+    model::RunOptions options = engineOptions(arguments);
+    const Interrupt interrupt;
+    options.stop = interrupt.token();
+    ProgressLine line;
+    options.progress = [&line](const model::Progress& progress) { line.show(progress); };
+    const model::ReplayVerdict verdict = model::replay(arguments.words[0], options);
+    line.erase();
+    if (interrupt.asked())
+        throw compute::Error({.where = arguments.words[0], .what = "the replay was stopped by a signal"});
+    std::printf("%s\n", verdict.sentence.c_str());
+    return verdict.kind == model::ReplayVerdict::Kind::Diverged ? 3 : 0;
+}
+
+}  // namespace counterpoint::app

@@ -1,0 +1,74 @@
+// counterpoint [FILE…]: the window; counterpoint --screenshot FILE: the same window, offscreen, after the session's
+// run.
+
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "app/commands/enginecall.h"
+#include "app/commands/functions.h"
+#include "app/offscreen.h"
+#include "app/resources.h"
+#include "app/window.h"
+#include "compute/error.h"
+
+namespace counterpoint::app {
+namespace {
+
+/// "1600x1000"
+QSize sizeFrom(const std::string& text) {
+    constexpr int largest = 16384;
+    int width = 0, height = 0;
+    const char* const end = text.data() + text.size();
+    const auto [afterWidth, widthError] = std::from_chars(text.data(), end, width);
+    if (widthError == std::errc() && afterWidth != end && *afterWidth == 'x') {
+        const auto [afterHeight, heightError] = std::from_chars(afterWidth + 1, end, height);
+        if (heightError == std::errc() && afterHeight == end && width > 0 && height > 0 && width <= largest &&
+            height <= largest)
+            return {width, height};
+    }
+    throw UsageError("--size takes WIDTHxHEIGHT in pixels, such as 1600x1000, not '" + text + "'");
+}
+
+bool displayThere() {
+    for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
+        if (const char* value = std::getenv(name); value != nullptr && *value != '\0') return true;
+    return false;
+}
+
+}  // namespace
+
+int windowCommand(const Arguments& arguments) {
+    WindowOptions options;
+    options.screenshot = arguments.value("--screenshot");
+    if (arguments.has("--screenshot")) arguments.required("--screenshot");
+    if (arguments.has("--size")) options.size = sizeFrom(arguments.value("--size"));
+    options.theme = arguments.value("--theme");
+    if (arguments.has("--theme") && options.theme != "light" && options.theme != "dark")
+        throw UsageError("--theme takes light or dark, not '" + options.theme + "'");
+    options.perspective = arguments.value("--perspective");
+    options.device = deviceFrom(arguments);
+    options.reportFirstPaint = arguments.has("--first-paint");
+    for (const std::string& word : arguments.words) {
+        if (!std::filesystem::exists(word))
+            throw compute::Error({.where = word, .what = "there is no such file, and no such command"});
+        options.files.emplace_back(word);
+    }
+    if (options.files.empty()) options.files.push_back(demoSession());
+
+    std::optional<Offscreen> surroundings;
+    if (!options.screenshot.empty())
+        surroundings.emplace();
+    else if (!displayThere())
+        throw compute::Error({.what = "there is no display for the window (neither DISPLAY nor WAYLAND_DISPLAY is set)",
+                              .advice = "'counterpoint run' and '--screenshot' work without one"});
+    int count = 1;
+    std::array<char, 13> name{"counterpoint"};
+    std::array<char*, 2> words{name.data(), nullptr};
+    return runWindow(options, count, words.data());
+}
+
+}  // namespace counterpoint::app

@@ -1,0 +1,347 @@
+#include "app/mainwindow.h"
+
+#include <QApplication>
+#include <QCloseEvent>
+#include <QComboBox>
+#include <QDragEnterEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QPainter>
+#include <QStatusBar>
+#include <QTimer>
+#include <QToolBar>
+
+#include "app/lanefacts.h"
+#include "widgets/attempt.h"
+#include "widgets/dialpanel.h"
+#include "widgets/noticepanel.h"
+#include "widgets/palette.h"
+
+namespace counterpoint::app {
+
+namespace fs = std::filesystem;
+using model::Document;
+using widgets::attempt;
+
+MainWindow::MainWindow(Document& document, QSettings& settings) : m_document(document), m_settings(settings) {
+    setObjectName(QStringLiteral("mainWindow"));
+    setAcceptDrops(true);
+    setDockNestingEnabled(true);
+    setDockOptions(AnimatedDocks | AllowNestedDocks | AllowTabbedDocks);
+    setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
+    m_facts = std::make_unique<LaneFacts>(document);
+    m_actions = std::make_unique<Actions>(document, this, *menuBar());
+    m_palette = new widgets::CommandPalette(this);
+    buildDocks();
+    m_perspectives = std::make_unique<Perspectives>(*this, m_docks);
+    buildActions();
+    buildToolBar();
+    buildStatusBar();
+    connect(&m_document, &Document::statusChanged, this, &MainWindow::refreshStatus);
+    connect(&m_document, &Document::viewChanged, this, &MainWindow::refreshStatus);
+    connect(&m_document, &Document::traceChanged, this, &MainWindow::refreshStatus);
+    connect(&m_document, &Document::traceSelected, this, &MainWindow::refreshStatus);
+    connect(&m_document, &Document::sessionChanged, this, &MainWindow::refreshStatus);
+    connect(&m_document, &Document::sessionChanged, this, &MainWindow::refreshTitle);
+    // Devices are asked for when the module is in: the sources brought it.
+    connect(&m_document, &Document::statusChanged, this, [this] {
+        if (m_document.ready()) m_facts->ask();
+    });
+    connect(m_facts.get(), &LaneFacts::answered, this, [this] {
+        for (const compute::DeviceInfo& device : m_facts->devices())
+            if (const QString id = QString::fromStdString(device.id); m_device->findData(id) < 0)
+                m_device->addItem(
+                    QString::fromStdString(device.name.empty() ? device.id : device.id + " · " + device.name), id);
+    });
+    refreshTitle();
+    refreshStatus();
+}
+
+MainWindow::~MainWindow() = default;
+
+void MainWindow::buildDocks() {
+    const auto dock = [this](const QString& id, const QString& title, QWidget* content) {
+        auto* d = new QDockWidget(title, this);
+        d->setObjectName(QStringLiteral("dock.") + id);
+        d->setWidget(content);
+        m_docks[d->objectName()] = d;
+        return d;
+    };
+    m_rack = new widgets::RackPanel(m_document);
+    m_text = new widgets::TextPanel(m_document);
+    dock(QStringLiteral("rack"), tr("Rack"), m_rack);
+    dock(QStringLiteral("text"), tr("Text"), m_text);
+    dock(QStringLiteral("dials"), tr("Dials"), new widgets::DialPanel(m_document));
+    m_plots = widgets::makePlotDocks(m_document, this);
+    for (widgets::PlotDock* plot : m_plots) {
+        m_docks[plot->objectName()] = plot;
+        plot->panel().askFile = [this, plot](widgets::FigureFormat format, const QString& suggestion) {
+            const std::string_view extension = widgets::extensionOf(format);
+            ask(true, false, tr("Export figure"),
+                {tr("Figure (*.%1)")
+                     .arg(QString::fromUtf8(extension.data(), static_cast<qsizetype>(extension.size())))},
+                [plot, format](const fs::path& file) { plot->panel().exportTo(format, file); });
+            m_dialog->selectFile(suggestion);
+            return fs::path();  // the dialog answers later; nothing waits for it
+        };
+        connect(plot, &QDockWidget::visibilityChanged, this, [this, plot](bool visible) {
+            if (visible) m_lastPlot = plot;
+        });
+    }
+    connect(qApp, &QApplication::focusChanged, this, [this](QWidget*, QWidget* now) {
+        for (widgets::PlotDock* plot : m_plots)
+            if (now != nullptr && plot->isAncestorOf(now)) m_lastPlot = plot;
+    });
+    auto* notices = new widgets::NoticePanel(m_document);
+    auto* strip = new QToolBar(tr("Notices"), this);
+    strip->setObjectName(QStringLiteral("bar.notices"));
+    strip->setMovable(false);
+    strip->setContextMenuPolicy(Qt::PreventContextMenu);
+    strip->toggleViewAction()->setVisible(false);
+    notices->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+    strip->addWidget(notices);
+    addToolBar(Qt::BottomToolBarArea, strip);
+    strip->hide();
+    connect(notices, &widgets::NoticePanel::occupied, strip, [strip, notices](bool any) {
+        notices->setVisible(any);
+        strip->setVisible(any);
+    });
+    connect(m_rack, &widgets::RackPanel::addRequested, this,
+            [this] { m_actions->action(QStringLiteral("rack.add"))->trigger(); });
+    connect(&m_text->prompt(), &widgets::PromptEdit::decodeRequested, this,
+            [this] { m_actions->action(QStringLiteral("decode.generate"))->trigger(); });
+}
+
+void MainWindow::buildStatusBar() {
+    m_activity = new QLabel;
+    m_activity->setObjectName(QStringLiteral("status.activity"));
+    m_progress = new QProgressBar;
+    m_progress->setObjectName(QStringLiteral("status.progress"));
+    m_progress->setFixedWidth(140);
+    m_progress->setRange(0, 1000);
+    m_progress->setTextVisible(false);
+    m_progress->setAccessibleName(tr("Progress"));
+    m_stop = new QToolButton;
+    m_stop->setObjectName(QStringLiteral("status.stop"));
+    m_stop->setDefaultAction(m_actions->action(QStringLiteral("decode.stop")));
+    m_stop->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    m_stop->setIconSize({12, 12});
+    m_stop->setAccessibleName(tr("Stop"));
+    m_place = new QLabel;
+    m_place->setObjectName(QStringLiteral("status.place"));
+    statusBar()->setSizeGripEnabled(false);
+    statusBar()->setContentsMargins(widgets::spacing::normal, 0, widgets::spacing::normal, 0);
+    statusBar()->addWidget(m_stop);
+    statusBar()->addWidget(m_progress);
+    statusBar()->addWidget(m_activity, 1);
+    statusBar()->addPermanentWidget(m_place);
+}
+
+void MainWindow::refreshStatus() {
+    const bool busy = m_document.busy();
+    m_progress->setVisible(busy && m_document.progress() >= 0);
+    m_progress->setValue(static_cast<int>(1000 * m_document.progress()));
+    m_stop->setVisible(busy);
+    QString activity = QString::fromStdString(m_document.activity());
+    if (m_document.paused()) activity = tr("Paused");
+    if (activity.isEmpty())
+        activity = m_document.running() ? tr("Decoding")
+                   : busy               ? tr("Working")
+                   : m_document.ready() ? tr("Ready")
+                                        : QString();
+    m_activity->setText(activity);
+    const model::Trace* trace = m_document.trace();
+    m_place->setText(trace == nullptr || trace->steps.empty()
+                         ? QString()
+                         : tr("position %1 of %2").arg(m_document.view().cursor).arg(trace->steps.back()->position));
+    const auto enable = [this](const char* id, bool on) { m_actions->action(QLatin1String(id))->setEnabled(on); };
+    const bool running = m_document.running(), ready = m_document.ready();
+    enable("decode.generate", ready);
+    enable("decode.continue", ready && trace != nullptr && !running);
+    enable("decode.step", ready && !running);
+    enable("decode.pause", running);
+    enable("decode.stop", busy);
+    enable("edit.undo", m_document.canUndo());
+    enable("edit.redo", m_document.canRedo());
+    m_actions->action(QStringLiteral("decode.pause"))->setChecked(m_document.paused());
+    if (const int row = m_device->findData(QString::fromStdString(m_document.device())); row >= 0)
+        m_device->setCurrentIndex(row);
+}
+
+void MainWindow::showPerspective(const QString& name) {
+    m_perspectives->select(name);
+    markPerspective();
+}
+
+void MainWindow::restore(const QString& perspective) {
+    m_perspectives->restore(m_settings, perspective);
+    markPerspective();
+}
+
+void MainWindow::markPerspective() {
+    for (const QString& name : Perspectives::names())
+        m_actions->action(QStringLiteral("view.perspective.") + name)->setChecked(name == m_perspectives->current());
+}
+
+void MainWindow::refreshTitle() {
+    const fs::path& file = m_document.session().file;
+    QString name = QString::fromStdString(file.filename().string());
+    name.remove(QStringLiteral(".session.json"));
+    if (name.isEmpty()) name = tr("untitled");
+    setWindowTitle(name + QStringLiteral("[*] – Counterpoint"));
+    setWindowModified(m_document.modified());
+    setWindowFilePath(QString());
+}
+
+void MainWindow::openFiles(const std::vector<fs::path>& files) {
+    bool first = m_document.session().base.path.empty();
+    for (const fs::path& file : files) {
+        const bool session = file.extension() == ".json" || !fs::is_directory(file);
+        attempt(m_document, [&] {
+            if (first || session) {
+                m_document.open(file);
+                remember(file);
+            } else {
+                m_document.addSpecialist(file);
+            }
+        });
+        first = false;
+    }
+}
+
+void MainWindow::remember(const fs::path& file) {
+    const QString path = QString::fromStdString(fs::absolute(file).lexically_normal().string());
+    QStringList recent = m_settings.value(QStringLiteral("recent")).toStringList();
+    recent.removeAll(path);
+    recent.prepend(path);
+    constexpr int kept = 10;
+    m_settings.setValue(QStringLiteral("recent"), recent.mid(0, kept));
+    refreshRecent();
+}
+
+void MainWindow::refreshRecent() {
+    QMenu* menu = m_actions->menu(tr("File/Open recent"));
+    menu->clear();
+    for (const QString& path : m_settings.value(QStringLiteral("recent")).toStringList()) {
+        QAction* action = menu->addAction(path);
+        connect(action, &QAction::triggered, this, [this, path] {
+            attempt(m_document, [&] {
+                m_document.open(path.toStdString());
+                remember(path.toStdString());
+            });
+        });
+    }
+    if (menu->isEmpty()) menu->addAction(tr("nothing opened yet"))->setEnabled(false);
+}
+
+QFileDialog& MainWindow::fileDialog() {
+    if (m_dialog == nullptr) {
+        m_dialog = new QFileDialog(this);
+        m_dialog->setObjectName(QStringLiteral("fileDialog"));
+        m_dialog->setOption(QFileDialog::DontUseNativeDialog);
+    }
+    return *m_dialog;
+}
+
+void MainWindow::warmUp() {
+    fileDialog().ensurePolished();
+    m_dialog->setNameFilter(tr("Sessions (*.session.json *.json)"));
+    m_dialog->winId();
+}
+
+void MainWindow::ask(bool save, bool folder, const QString& title, const QStringList& filters,
+                     std::function<void(const fs::path&)> then) {
+    QFileDialog& dialog = fileDialog();
+    disconnect(m_asked);
+    dialog.setWindowTitle(title);
+    dialog.setOption(QFileDialog::ShowDirsOnly, false);
+    dialog.setAcceptMode(save ? QFileDialog::AcceptSave : QFileDialog::AcceptOpen);
+    dialog.setFileMode(save ? QFileDialog::AnyFile : folder ? QFileDialog::Directory : QFileDialog::ExistingFile);
+    dialog.setNameFilters(filters);
+    if (const fs::path& file = m_document.session().file; !file.empty())
+        dialog.setDirectory(QString::fromStdString(fs::absolute(file).parent_path().string()));
+    m_asked = connect(&dialog, &QFileDialog::fileSelected, this, [this, then = std::move(then)](const QString& file) {
+        attempt(m_document, [&] { then(file.toStdString()); });
+    });
+    dialog.open();
+}
+
+void MainWindow::saveTo(const fs::path& file) {
+    fs::path target = file;
+    if (target.extension() != ".json") target += ".session.json";
+    m_document.save(target);
+    remember(target);
+    refreshTitle();
+}
+
+void MainWindow::exportPlot(const char* action) {
+    widgets::PlotDock* plot = m_lastPlot;
+    if (plot == nullptr || !plot->isVisible())
+        for (widgets::PlotDock* p : m_plots)
+            if (p->isVisible()) plot = p;
+    if (plot == nullptr)
+        return m_document.notify(model::Notice::Level::Info, "No plot is open to export; open one from the View menu.");
+    for (QAction* a : plot->panel().menu().actions())
+        if (a->objectName() == QLatin1String(action)) {
+            if (!a->isEnabled())
+                return m_document.notify(model::Notice::Level::Info, "The plot '" + std::string(plot->row().title) +
+                                                                         "' has nothing to export yet.");
+            a->trigger();
+        }
+}
+
+void MainWindow::applyTheme(bool dark) {
+    widgets::applyTheme(*qApp, dark ? widgets::ThemeKind::Dark : widgets::ThemeKind::Light);
+    m_settings.setValue(QStringLiteral("window/theme"), dark ? QStringLiteral("dark") : QStringLiteral("light"));
+}
+
+bool MainWindow::mayClose() {
+    if (!m_document.modified() || m_discard) return true;
+    auto* box =
+        new QMessageBox(QMessageBox::NoIcon, tr("Counterpoint"), tr("The session has changes that are not saved."),
+                        QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
+    box->setObjectName(QStringLiteral("closeQuestion"));
+    box->setAttribute(Qt::WA_DeleteOnClose);
+    connect(box, &QMessageBox::finished, this, [this](int answer) {
+        if (answer == QMessageBox::Discard) {
+            m_discard = true;
+            close();
+        }
+        if (answer == QMessageBox::Save) m_actions->action(QStringLiteral("file.save"))->trigger();
+    });
+    box->open();
+    return false;
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+    if (!mayClose()) return event->ignore();
+    m_document.stop();
+    m_perspectives->save(m_settings);
+    event->accept();
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+    if (event->mimeData()->hasUrls()) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+    std::vector<fs::path> files;
+    for (const QUrl& url : event->mimeData()->urls())
+        if (url.isLocalFile()) files.emplace_back(url.toLocalFile().toStdString());
+    event->acceptProposedAction();
+    if (files.empty())
+        return m_document.notify(model::Notice::Level::Warning,
+                                 "Only files and folders of this machine can be dropped here.");
+    openFiles(files);
+}
+
+void MainWindow::paintEvent(QPaintEvent* event) {
+    QMainWindow::paintEvent(event);
+    if (m_painted) return;
+    m_painted = true;
+    QTimer::singleShot(0, this, &MainWindow::firstPaint);
+}
+
+}  // namespace counterpoint::app

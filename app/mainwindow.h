@@ -1,0 +1,95 @@
+#pragma once
+// MainWindow: builds docks, menus, toolbar and status bar from the tables and connects them to one Document; no other
+// work is done here. Thread: the window thread.
+
+#include <QLabel>
+#include <QMainWindow>
+#include <QPointer>
+#include <QProgressBar>
+#include <QSettings>
+#include <QToolButton>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "app/actions.h"
+#include "app/perspectives.h"
+#include "model/document.h"
+#include "widgets/plotdock.h"
+#include "widgets/rackpanel.h"
+#include "widgets/textpanel.h"
+
+class QComboBox;
+class QFileDialog;
+
+namespace counterpoint::app {
+
+class LaneFacts;
+
+class MainWindow : public QMainWindow {
+    Q_OBJECT
+  public:
+    explicit MainWindow(model::Document& document, QSettings& settings);
+    ~MainWindow() override;
+    model::Document& document() { return m_document; }
+    Actions& actions() { return *m_actions; }
+    Perspectives& perspectives() { return *m_perspectives; }
+    /// A session or model first; further model folders join the rack. A throw becomes a notice.
+    void openFiles(const std::vector<std::filesystem::path>& files);
+    /// Geometry and layouts as they were left; empty: the perspective that was open.
+    void restore(const QString& perspective);
+    void showPerspective(const QString& name);
+    /// File dialogs are made once, before torch loads (a dlopen would wait for it).
+    void warmUp();
+    QFileDialog& fileDialog();
+
+  Q_SIGNALS:
+    void firstPaint();
+
+  protected:
+    void closeEvent(QCloseEvent* event) override;
+    void dragEnterEvent(QDragEnterEvent* event) override;
+    void dropEvent(QDropEvent* event) override;
+    void paintEvent(QPaintEvent* event) override;
+
+  private:
+    void buildDocks();
+    void buildActions();
+    void buildToolBar();
+    void buildStatusBar();
+    void refreshStatus();
+    void refreshTitle();
+    void refreshRecent();
+    void markPerspective();
+    void remember(const std::filesystem::path& file);
+    void ask(bool save, bool folder, const QString& title, const QStringList& filters,
+             std::function<void(const std::filesystem::path&)> then);
+    void saveTo(const std::filesystem::path& file);
+    void exportPlot(const char* action);
+    void applyTheme(bool dark);
+    void showAbout();
+    void showShortcuts();
+    bool mayClose();
+
+    model::Document& m_document;
+    QSettings& m_settings;
+    std::unique_ptr<Actions> m_actions;
+    std::unique_ptr<Perspectives> m_perspectives;
+    std::unique_ptr<LaneFacts> m_facts;
+    std::map<QString, QDockWidget*> m_docks;
+    std::vector<widgets::PlotDock*> m_plots;
+    QPointer<widgets::PlotDock> m_lastPlot;
+    widgets::RackPanel* m_rack = nullptr;
+    widgets::TextPanel* m_text = nullptr;
+    widgets::CommandPalette* m_palette = nullptr;
+    QFileDialog* m_dialog = nullptr;
+    QMetaObject::Connection m_asked;
+    QComboBox* m_device = nullptr;
+    QLabel *m_activity = nullptr, *m_place = nullptr;
+    QProgressBar* m_progress = nullptr;
+    QToolButton* m_stop = nullptr;
+    bool m_painted = false, m_discard = false;
+};
+
+}  // namespace counterpoint::app

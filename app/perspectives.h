@@ -1,0 +1,42 @@
+#pragma once
+// Perspectives: named layouts of the docks. Each has a first layout in code and keeps what a person made of it, in
+// QSettings. A window that was left on a screen that is gone comes back on one that is there (HAZARDS A32).
+// Thread: the window thread.
+
+#include <QMainWindow>
+#include <QSettings>
+#include <QStringList>
+#include <map>
+#include <vector>
+
+class QDockWidget;
+
+namespace counterpoint::app {
+
+class Perspectives {
+  public:
+    /// `docks` by objectName.
+    Perspectives(QMainWindow& window, std::map<QString, QDockWidget*> docks);
+    static QStringList names();
+    static QString purpose(const QString& name);
+    const QString& current() const { return m_current; }
+    /// Leaves the present one (and keeps it) for `name`; unknown names give the first.
+    void select(const QString& name);
+    /// The first layout of the present one again.
+    void reset();
+    void save(QSettings& settings);
+    /// Layouts and geometry as they were left; `name` empty: the perspective that was open.
+    void restore(QSettings& settings, const QString& name);
+
+  private:
+    void layOut(const QString& name);
+    QMainWindow& m_window;
+    std::map<QString, QDockWidget*> m_docks;
+    std::map<QString, QByteArray> m_states;
+    QString m_current;
+};
+
+/// Moves and shrinks a top-level window so that it lies on a screen; true when it had to.
+bool bringOnScreen(QWidget& window);
+
+}  // namespace counterpoint::app

@@ -1,0 +1,148 @@
+#include "app/window.h"
+
+#include <unistd.h>
+
+#include <QApplication>
+#include <QElapsedTimer>
+#include <QEventLoop>
+#include <QFile>
+#include <QTimer>
+#include <clocale>
+#include <cstdio>
+#include <ctime>
+
+#include "app/mainwindow.h"
+#include "compute/error.h"
+#include "compute/version.h"
+#include "widgets/attempt.h"
+#include "widgets/palette.h"
+
+namespace counterpoint::app {
+namespace {
+
+/// Milliseconds since this process was started, by the kernel's clock (10 ms steps at a HZ of 100).
+double sinceExecMs() {
+    QFile stat(QStringLiteral("/proc/self/stat"));
+    if (!stat.open(QIODevice::ReadOnly)) return -1;
+    const QByteArray line = stat.readAll();
+    constexpr int kStartTime = 22 - 3;  // proc(5): field 22; the fields after the name begin with the third
+    const QList<QByteArray> fields = line.mid(line.lastIndexOf(')') + 2).split(' ');
+    timespec now{};
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    const double started = fields.value(kStartTime).toDouble() / static_cast<double>(sysconf(_SC_CLK_TCK));
+    return 1000.0 * (static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec) - started);
+}
+
+/// What is thrown past every action ends here and becomes a notice too.
+class Application final : public QApplication {
+  public:
+    using QApplication::QApplication;
+    model::Document* document = nullptr;
+    bool notify(QObject* receiver, QEvent* event) override {
+        if (document == nullptr) return QApplication::notify(receiver, event);
+        bool handled = false;
+        widgets::attempt(*document, [&] { handled = QApplication::notify(receiver, event); });
+        return handled;
+    }
+};
+
+/// Waits without spinning until `done` says so after one of the document's changes.
+void waitFor(model::Document& document, const std::function<bool()>& done) {
+    using model::Document;
+    QEventLoop loop;
+    const auto check = [&] {
+        if (done()) loop.quit();
+    };
+    for (auto changed :
+         {&Document::statusChanged, &Document::traceChanged, &Document::recomposed, &Document::noticesChanged})
+        QObject::connect(&document, changed, &loop, check);
+    if (!done()) loop.exec();
+}
+
+void throwFailure(const model::Document& document) {
+    for (const model::Notice& notice : document.notices())
+        if (notice.level == model::Notice::Level::Failure)
+            throw compute::Error({.where = {},
+                                  .what = notice.sentence,
+                                  .expected = {},
+                                  .found = {},
+                                  .advice = {},
+                                  .details = notice.details});
+}
+
+/// The device after the files: what they load is loaded again elsewhere where it is not the default.
+void openAll(MainWindow& window, const WindowOptions& options) {
+    window.openFiles(options.files);
+    widgets::attempt(window.document(), [&] { window.document().setDevice(options.device); });
+}
+
+int screenshot(MainWindow& window, const WindowOptions& options) {
+    model::Document& document = window.document();
+    openAll(window, options);
+    waitFor(document, [&] { return document.ready() || !document.busy(); });
+    throwFailure(document);
+    document.generate();
+    waitFor(document, [&] { return !document.busy() && (document.trace() != nullptr || !document.notices().empty()); });
+    throwFailure(document);
+    for (int pass = 0; pass < 3; ++pass) QApplication::processEvents();  // layouts settle, then plots draw
+    QElapsedTimer drawn;
+    for (drawn.start(); drawn.elapsed() < 100;) QApplication::processEvents(QEventLoop::WaitForMoreEvents, 20);
+    const QString file = QString::fromStdString(options.screenshot.string());
+    if (!window.grab().save(file, "PNG"))
+        throw compute::Error({.where = options.screenshot.string(),
+                              .what = "the picture could not be written",
+                              .expected = {},
+                              .found = {},
+                              .advice = {},
+                              .details = {}});
+    return 0;
+}
+
+}  // namespace
+
+int runWindow(const WindowOptions& options, int& argc, char** argv) {
+    if (const QString name = QString::fromStdString(options.perspective);
+        !name.isEmpty() && !Perspectives::names().contains(name))
+        throw compute::Error({.where = "perspective '" + options.perspective + "'",
+                              .what = "there is no such perspective",
+                              .expected = Perspectives::names().join(QStringLiteral(", ")).toStdString(),
+                              .found = {},
+                              .advice = {},
+                              .details = {}});
+    QCoreApplication::setOrganizationName(QStringLiteral("counterpoint"));
+    QCoreApplication::setApplicationName(QStringLiteral("counterpoint"));
+    QCoreApplication::setApplicationVersion(QLatin1String(compute::version()));
+    QApplication::setHighDpiScaleFactorRoundingPolicy(Qt::HighDpiScaleFactorRoundingPolicy::PassThrough);
+    Application application(argc, argv);
+    std::setlocale(LC_NUMERIC, "C");  // QApplication took the user's; files always have a dot (HAZARDS A1)
+    QSettings settings;
+    const QString themeName = options.theme.empty() ? settings.value(QStringLiteral("window/theme")).toString()
+                                                    : QString::fromStdString(options.theme);
+    widgets::applyTheme(application,
+                        themeName == QLatin1String("dark") ? widgets::ThemeKind::Dark : widgets::ThemeKind::Light);
+    QApplication::setWindowIcon(widgets::applicationIcon());
+    model::Document document;
+    application.document = &document;
+    MainWindow window(document, settings);
+    window.restore(QString::fromStdString(options.perspective));
+    if (!options.size.isEmpty()) window.resize(options.size);
+    int code = 0;
+    QObject::connect(&window, &MainWindow::firstPaint, &window, [&] {
+        if (options.reportFirstPaint) {
+            std::printf("{\"first_paint_ms\": %.0f}\n", sinceExecMs());
+            return QCoreApplication::quit();
+        }
+        if (!options.screenshot.empty()) return;
+        window.warmUp();
+        openAll(window, options);
+    });
+    window.show();
+    if (options.screenshot.empty())
+        code = QApplication::exec();
+    else
+        code = screenshot(window, options);
+    application.document = nullptr;
+    return code;
+}
+
+}  // namespace counterpoint::app

@@ -1,0 +1,26 @@
+#pragma once
+// The window as a function: what main calls after it has read the arguments. Makes the QApplication, sets LC_NUMERIC
+// back to "C" (HAZARDS A1), shows the window, and opens files only after the first paint. With `screenshot` the session
+// runs to its end and the window is grabbed to a PNG (the platform, offscreen, is the caller's choice).
+// Returns the exit code; throws Error when a screenshot's session fails. Thread: main.
+
+#include <QSize>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace counterpoint::app {
+
+struct WindowOptions {
+    std::vector<std::filesystem::path> files;  ///< a session or model first; further model folders join the rack
+    std::filesystem::path screenshot;          ///< empty: a window for a person
+    QSize size;                                ///< empty: as it was left, else 1440 × 900
+    std::string theme;                         ///< "light", "dark"; empty: as it was left
+    std::string perspective;                   ///< "Compose", …; empty: as it was left
+    std::string device = "cpu";
+    bool reportFirstPaint = false;  ///< prints {"first_paint_ms": x} (since exec) and ends: benchmarks
+};
+
+int runWindow(const WindowOptions& options, int& argc, char** argv);
+
+}  // namespace counterpoint::app

@@ -1,0 +1,96 @@
+// The command line without any model: help, version, wrong usage (exit 2), and that none of it needs a display.
+
+#include "tests/app/program.h"
+
+using namespace counterpoint::tests;
+
+class TestCommandLine : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    void init() { failOnAnyWarning(); }
+
+    void helpAndVersion() {
+        for (const QString& home : {QStringLiteral("HOME=/proc"), QStringLiteral("HOME")}) {
+            const Finished help = runProgram({QStringLiteral("--help")}, {home});
+            COMPARE_CODE(help, 0);
+            QVERIFY(help.err.isEmpty());
+            for (const char* part :
+                 {"counterpoint run SESSION --out DIR", "counterpoint replay DIR", "--screenshot FILE", "--device",
+                  "--dtype", "--threads", "--dump", "--figures", "Exit codes"})
+                QVERIFY2(help.out.contains(part), part);
+            for (const char* later : {"counterpoint score", "counterpoint route", "counterpoint sweep"})
+                QVERIFY2(!help.out.contains(later), later);
+            const Finished version = runProgram({QStringLiteral("--version")}, {home});
+            COMPARE_CODE(version, 0);
+            QVERIFY2(version.out.startsWith("Counterpoint "), version.out.constData());
+        }
+    }
+
+    void helpThatCannotBeWritten() {
+        QProcess process;
+        process.setStandardOutputFile(QStringLiteral("/dev/full"));
+        process.start(programPath(), {QStringLiteral("--help")});
+        QVERIFY(process.waitForFinished());
+        QCOMPARE(process.exitCode(), 1);
+    }
+
+    void wrongUsage_data() {
+        QTest::addColumn<QStringList>("arguments");
+        QTest::addColumn<QByteArray>("names");
+        const auto row = [](const char* name, const char* words, const char* names) {
+            QTest::newRow(name) << QString::fromLatin1(words).split(QLatin1Char(' ')) << QByteArray(names);
+        };
+        row("a command of another version", "score s.json --texts a --out b", "score");
+        row("route", "route r --rho 0.5", "route");
+        row("bank", "bank report b", "bank");
+        row("render", "render f.json", "render");
+        row("sweep", "sweep m", "sweep");
+        row("unknown option", "run s.json --out d --colour red", "--colour");
+        row("run without session", "run --out d", "usage");
+        row("run without --out", "run s.json", "--out");
+        row("run with two sessions", "run a b --out d", "usage");
+        row("option without value", "run s.json --out", "--out");
+        row("option twice", "run s.json --out a --out b", "--out");
+        row("threads zero", "run s.json --out d --threads 0", "--threads");
+        row("threads not a number", "run s.json --out d --threads two", "--threads");
+        row("threads with a tail", "run s.json --out d --threads 2,5", "--threads");
+        row("device", "run s.json --out d --device gpu", "gpu");
+        row("device index", "run s.json --out d --device cuda:x", "cuda:x");
+        row("dtype", "run s.json --out d --dtype int4", "int4");
+        row("dump", "run s.json --out d --dump logits", "logits");
+        row("dump, empty entry", "run s.json --out d --dump log_prob,", "--dump");
+        row("figures", "run s.json --out d --figures gif", "gif");
+        row("figures, TikZ", "run s.json --out d --figures tikz", "TikZ");
+        row("replay without directory", "replay", "usage");
+        row("replay of two", "replay a b", "usage");
+        row("size", "--screenshot a.png --size 10", "--size");
+        row("size, not positive", "--screenshot a.png --size 0x600", "--size");
+        row("theme", "--screenshot a.png --theme blue", "blue");
+    }
+    void wrongUsage() {
+        QFETCH(QStringList, arguments);
+        QFETCH(QByteArray, names);
+        const Finished finished = runProgram(arguments);
+        COMPARE_CODE(finished, 2);
+        QCOMPARE(finished.errorLines(), 1);
+        QVERIFY2(finished.err.contains(names), finished.err.constData());
+        QVERIFY(finished.out.isEmpty());
+    }
+
+    void windowWithoutDisplay() {
+        const Finished finished = runProgram({});
+        COMPARE_CODE(finished, 1);
+        QCOMPARE(finished.errorLines(), 1);
+        QVERIFY2(finished.err.contains("display"), finished.err.constData());
+    }
+
+    void fileThatIsNotThere() {
+        const Finished finished = runProgram({QStringLiteral("/nowhere/a.session.json")});
+        COMPARE_CODE(finished, 1);
+        QCOMPARE(finished.errorLines(), 1);
+        QVERIFY2(finished.err.contains("/nowhere/a.session.json"), finished.err.constData());
+    }
+};
+
+QTEST_GUILESS_MAIN(TestCommandLine)
+#include "tst_commandline.moc"

@@ -1,0 +1,392 @@
+// The whole window on scripted sources, driven by mouse and keys: racks, dials, tokens, perspectives, palette, notices,
+// Stop.
+
+#include <QAbstractButton>
+#include <QComboBox>
+#include <QDockWidget>
+#include <QElapsedTimer>
+#include <QFile>
+#include <QListWidget>
+#include <QMimeData>
+#include <QScrollBar>
+#include <QSettings>
+#include <QSlider>
+#include <QTableWidget>
+#include <QTemporaryDir>
+#include <thread>
+
+#include "app/mainwindow.h"
+#include "compute/dial.h"
+#include "tests/support/fakesource.h"
+#include "tests/support/fixture.h"
+#include "widgets/numberfield.h"
+#include "widgets/palette.h"
+#include "widgets/sourcerow.h"
+#include "widgets/tokenhover.h"
+
+using namespace counterpoint;
+using namespace counterpoint::app;
+using namespace counterpoint::tests;
+
+namespace {
+
+constexpr std::int64_t kVocabulary = 26;
+
+/// "slow" in a path: each forward takes its time, so that there is something to stop.
+model::SourceOpener opener() {
+    auto tokenizer = std::make_shared<FakeTokenizer>(kVocabulary);
+    return [tokenizer](const std::filesystem::path& path, const compute::OpenOptions&,
+                       std::stop_token) -> std::unique_ptr<compute::Source> {
+        FakeScript script;
+        const std::string name = path.filename().string();
+        script.voice = static_cast<std::uint32_t>(std::hash<std::string>{}(name));
+        auto source = std::make_unique<FakeSource>(tokenizer, script);
+        const_cast<compute::SourceInfo&>(source->info()).path = path.string();
+        if (name.starts_with("slow"))
+            source->onForward = [](FakeSource&) { std::this_thread::sleep_for(std::chrono::milliseconds(5)); };
+        return source;
+    };
+}
+
+model::Session session(const std::string& base = "base", std::int64_t tokens = 24) {
+    model::Session s;
+    s.file = "/scripted/demo.session.json";
+    s.prompt = "abc";
+    s.base.path = base;
+    for (const char* name : {"dialogue", "animals"}) {
+        model::SourceEntry entry;
+        entry.name = entry.path = name;
+        s.specialists.push_back(entry);
+    }
+    s.decoding.maxNewTokens = tokens;
+    return s;
+}
+
+struct Opened {
+    QTemporaryDir folder;
+    std::unique_ptr<QSettings> settings;
+    model::Document document{nullptr, opener()};
+    std::unique_ptr<MainWindow> window;
+    explicit Opened(model::Session s = session(), const QString& perspective = {}) {
+        settings = std::make_unique<QSettings>(folder.filePath("window.ini"), QSettings::IniFormat);
+        document.setSession(std::move(s));
+        open(perspective);
+    }
+    void open(const QString& perspective = {}) {
+        window = std::make_unique<MainWindow>(document, *settings);
+        window->restore(perspective);
+        window->resize(1280, 800);
+        window->show();
+    }
+    template <class T>
+    T* find(const char* name) {
+        return window->findChild<T*>(QString::fromUtf8(name));
+    }
+    void decode() {
+        QTRY_VERIFY(document.ready());
+        window->actions().action("decode.generate")->trigger();
+        QTRY_VERIFY(!document.busy() && document.trace() != nullptr && document.trace()->stop == "limit");
+    }
+};
+
+int undoSteps(model::Document& document) {
+    int steps = 0;
+    for (; document.canUndo(); ++steps) document.undo();
+    return steps;
+}
+
+/// Press on the handle, pass `moves` places, release.
+void drag(QSlider* slider, int moves, int from, int to) {
+    slider->setSliderDown(true);
+    for (int i = 1; i <= moves; ++i) slider->setSliderPosition(from + (to - from) * i / moves);
+    slider->setSliderDown(false);
+}
+
+}  // namespace
+
+class TestWindow : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    void initTestCase() { widgets::applyTheme(*qApp, widgets::ThemeKind::Light); }
+    void init() { failOnAnyWarning(); }
+
+    void weightDragIsOneUndoStep() {
+        Opened o;
+        auto* row = o.find<widgets::SourceRow>("source.dialogue");
+        auto* slider = row->findChild<QSlider*>("slider");
+        const int before = undoSteps(o.document);
+        QVERIFY(before >= 0);
+        o.document.setSession(session());
+        const double start = o.document.session().specialists[0].weight;
+        drag(slider, 200, slider->value(), slider->minimum());
+        QCOMPARE(o.document.session().specialists[0].weight, -1.0);
+        drag(slider, 200, slider->minimum(), slider->maximum());
+        QCOMPARE(o.document.session().specialists[0].weight, 3.0);
+        o.document.undo();
+        QCOMPARE(o.document.session().specialists[0].weight, -1.0);
+        o.document.undo();
+        QCOMPARE(o.document.session().specialists[0].weight, start);
+    }
+
+    void fieldsReadTheWidgetsLocale() {
+        Opened o;
+        auto* row = o.find<widgets::SourceRow>("source.dialogue");
+        auto* field = row->findChild<widgets::NumberField*>("field");
+        field->setLocale(QLocale(QLocale::German, QLocale::Germany));
+        const auto type = [&](const char* text) {
+            field->setFocus();
+            field->selectAll();
+            QTest::keyClicks(field, QString::fromUtf8(text));
+            QTest::keyClick(field, Qt::Key_Return);
+        };
+        type("0,75");
+        QCOMPARE(o.document.session().specialists[0].weight, 0.75);
+        QCOMPARE(field->text(), QStringLiteral("0,75"));
+        const std::filesystem::path file = o.folder.filePath("saved.session.json").toStdString();
+        o.document.save(file);
+        QFile saved(QString::fromStdString(file.string()));
+        QVERIFY(saved.open(QIODevice::ReadOnly));
+        QVERIFY(saved.readAll().contains("0.75"));
+        for (const char* junk : {"0.25", "nan", "inf", "abc", "", "1e999", "99999999"}) {
+            const std::size_t notices = o.document.notices().size();
+            type(junk);
+            QCOMPARE(o.document.session().specialists[0].weight, 0.75);
+            QCOMPARE(field->text(), QStringLiteral("0,75"));
+            if (*junk != '\0') QCOMPARE(o.document.notices().size(), notices + 1);
+        }
+    }
+
+    void everyDialOfTheTableIsThere() {
+        Opened o;
+        for (const compute::DialSpec& spec : compute::decodingDials())
+            QVERIFY2(o.find<QWidget>(("dial." + std::string(spec.id)).c_str()) != nullptr, spec.id.data());
+    }
+
+    void dialsEditTheSession() {
+        Opened o;
+        auto* field = o.find<QWidget>("dial.temperature")->findChild<widgets::NumberField*>("field");
+        field->setLocale(QLocale::c());
+        field->setFocus();
+        field->selectAll();
+        QTest::keyClicks(field, "1.25");
+        QTest::keyClick(field, Qt::Key_Return);
+        QCOMPARE(o.document.session().decoding.temperature, 1.25);
+        auto* seed = o.find<QWidget>("dial.seed")->findChild<widgets::NumberField*>("field");
+        seed->setFocus();
+        seed->selectAll();
+        QTest::keyClicks(seed, "18446744073709551615");
+        QTest::keyClick(seed, Qt::Key_Return);
+        QCOMPARE(o.document.session().decoding.seed, std::uint64_t{18446744073709551615u});
+        auto* budget = o.find<QWidget>("dial.kl_budget")->findChild<QAbstractButton*>("switch");
+        budget->click();
+        QVERIFY(o.document.session().decoding.klBudget.has_value());
+        budget->click();
+        QVERIFY(!o.document.session().decoding.klBudget.has_value());
+        QCOMPARE(o.document.session().decoding.seed, std::uint64_t{18446744073709551615u});
+    }
+
+    void soloMuteReorderRemove() {
+        Opened o;
+        auto* row = o.find<widgets::SourceRow>("source.animals");
+        row->findChild<QAbstractButton*>("solo")->click();
+        QVERIFY(!o.document.session().specialists[0].enabled && o.document.session().specialists[1].enabled);
+        row->findChild<QAbstractButton*>("solo")->click();
+        QVERIFY(o.document.session().specialists[0].enabled && o.document.session().specialists[1].enabled);
+        QTest::keyClick(row, Qt::Key_Up, Qt::AltModifier);
+        QCOMPARE(o.document.session().specialists[0].name, std::string("animals"));
+        QTest::keyClick(o.find<widgets::SourceRow>("source.animals"), Qt::Key_Down, Qt::AltModifier);
+        QCOMPARE(o.document.session().specialists[1].name, std::string("animals"));
+    }
+
+    void tokensMoveEveryCursor() {
+        Opened o;
+        o.decode();
+        auto* strip = o.find<widgets::TokenStrip>("tokenStrip");
+        QTest::mouseClick(strip->viewport(), Qt::LeftButton, {}, strip->tokenRect(9).center());
+        QCOMPARE(o.document.view().cursor, compute::Position{9});
+        for (const char* id : {"drift", "entropy", "activity"}) QCOMPARE(o.document.plot(id).cursorX, 9.0);
+        strip->setFocus();
+        QTest::keyClick(strip, Qt::Key_Right);
+        QCOMPARE(o.document.view().cursor, compute::Position{10});
+        QTest::keyClick(strip, Qt::Key_Home);
+        QCOMPARE(o.document.view().cursor, o.document.trace()->steps.front()->position);
+        QTest::keyClick(strip, Qt::Key_End);
+        QCOMPARE(o.document.view().cursor, o.document.trace()->steps.back()->position);
+        QVERIFY(strip->hoverText(9).contains(QStringLiteral("dialogue")));
+        QCOMPARE(strip->laidOut(), static_cast<qint64>(o.document.trace()->tokens.size()));
+    }
+
+    void scrollingUpStopsFollowing() {
+        Opened o(session("slow base", 4000));
+        QTRY_VERIFY(o.document.ready());
+        o.document.generate();
+        auto* strip = o.find<widgets::TokenStrip>("tokenStrip");
+        auto* bar = strip->verticalScrollBar();
+        strip->window()->resize(700, 500);
+        QTRY_VERIFY_WITH_TIMEOUT(bar->maximum() > 60, 30000);
+        QCOMPARE(bar->value(), bar->maximum());
+        bar->setValue(0);
+        const auto tokens = o.document.trace()->tokens.size();
+        QTRY_VERIFY(o.document.trace()->tokens.size() > tokens + 20);
+        QCOMPARE(bar->value(), 0);
+        o.document.stop();
+        QTRY_VERIFY(!o.document.busy());
+    }
+
+    void doubleClickBranches() {
+        Opened o;
+        o.decode();
+        o.document.setCursor(8);
+        auto* table = o.find<QTableWidget>("distribution.table");
+        const int other =
+            table->item(0, 0)->text() == QString::fromStdString(std::string(o.document.trace()->at(8)->bytes)) ? 1 : 0;
+        const QRect cell = table->visualItemRect(table->item(other, 0));
+        QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, cell.center());
+        QTest::mouseDClick(table->viewport(), Qt::LeftButton, {}, cell.center());
+        QTRY_COMPARE(o.document.traces().size(), std::size_t{2});
+        QTRY_VERIFY(!o.document.running());
+        QCOMPARE(o.document.trace()->branchedAt, compute::Position{8});
+        auto* traces = o.find<QComboBox>("traces");
+        QCOMPARE(traces->count(), 2);
+        QVERIFY(traces->itemText(1).contains(QStringLiteral("at 8")));
+    }
+
+    void stopStops() {
+        Opened o(session("slow base", 100000));
+        QTRY_VERIFY(o.document.ready());
+        o.window->actions().action("decode.generate")->trigger();
+        QTRY_VERIFY(o.document.trace() != nullptr && o.document.trace()->steps.size() > 3);
+        auto* stop = o.find<QAbstractButton>("status.stop");
+        QVERIFY(stop->isVisible());
+        QTest::mouseClick(stop, Qt::LeftButton);
+        QTRY_VERIFY(!o.document.running());
+        QCOMPARE(o.document.trace()->stop, std::string("user"));
+        QVERIFY(!stop->isVisible());
+    }
+
+    void perspectivesAreKept() {
+        Opened o(session(), QStringLiteral("Compose"));
+        for (const QString& name : Perspectives::names()) {
+            o.window->actions().action("view.perspective." + name)->trigger();
+            QCOMPARE(o.window->perspectives().current(), name);
+            QVERIFY(o.find<QDockWidget>("dock.text")->isVisible());
+        }
+        o.window->actions().action("view.perspective.Routing")->trigger();
+        o.window->actions().action("view.dock.rack")->trigger();
+        QVERIFY(!o.find<QDockWidget>("dock.rack")->isVisible());
+        o.window->actions().action("view.perspective.Compose")->trigger();
+        QVERIFY(o.find<QDockWidget>("dock.rack")->isVisible());
+        o.window->actions().action("view.perspective.Routing")->trigger();
+        QVERIFY(!o.find<QDockWidget>("dock.rack")->isVisible());
+        o.window->perspectives().save(*o.settings);
+        o.open();
+        QCOMPARE(o.window->perspectives().current(), QStringLiteral("Routing"));
+        QVERIFY(!o.find<QDockWidget>("dock.rack")->isVisible());
+        o.window->actions().action("view.resetLayout")->trigger();
+        QVERIFY(o.find<QDockWidget>("dock.rack")->isVisible());
+    }
+
+    void lostWindowsComeBack() {
+        Opened o;
+        o.window->setGeometry(9999, 9999, 900, 600);
+        o.window->perspectives().save(*o.settings);
+        o.open();
+        const QRect screen = o.window->screen()->availableGeometry();
+        QVERIFY(screen.intersects(o.window->geometry()));
+        QWidget lost;
+        lost.setGeometry(9999, 9999, 300, 200);
+        QVERIFY(bringOnScreen(lost));
+        QVERIFY(screen.contains(lost.geometry()));
+    }
+
+    void paletteFindsAndTriggers() {
+        Opened o;
+        QVERIFY(widgets::fuzzyScore("gen", "Decode › Generate") > widgets::fuzzyScore("gen", "File › Open recent n"));
+        QVERIFY(widgets::fuzzyScore("xyz", "Decode › Generate") < 0);
+        QTRY_VERIFY(o.document.ready());
+        o.window->actions().action("view.palette")->trigger();
+        auto* field = o.find<QLineEdit>("commandPalette.field");
+        auto* list = o.find<QListWidget>("commandPalette.list");
+        QVERIFY(field->isVisible());
+        QCOMPARE(list->count(), static_cast<int>(o.window->actions().all().size()));
+        QTest::keyClicks(field, "perspaper");
+        QVERIFY(list->item(0)->text().contains(QStringLiteral("Paper")));
+        QTest::keyClick(field, Qt::Key_Return);
+        QVERIFY(!field->isVisible());
+        QCOMPARE(o.window->perspectives().current(), QStringLiteral("Paper"));
+    }
+
+    void aBadFileIsANoticeThatCloses() {
+        Opened o;
+        QTRY_VERIFY(o.document.ready());
+        const model::Session before = o.document.session();
+        const std::filesystem::path bad = o.folder.filePath("bad.session.json").toStdString();
+        QFile file(QString::fromStdString(bad.string()));
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write("{ not json");
+        file.close();
+        const std::size_t notices = o.document.notices().size();
+        o.window->openFiles({bad});
+        QCOMPARE(o.document.notices().size(), notices + 1);
+        QVERIFY(o.document.session() == before);
+        auto* panel = o.find<QWidget>("noticePanel");
+        QTRY_VERIFY(panel->isVisible());
+        const int id = o.document.notices().back().id;
+        auto* close = o.find<QWidget>(("notice." + std::to_string(id)).c_str())->findChild<QAbstractButton*>("close");
+        QTest::mouseClick(close, Qt::LeftButton);
+        QCOMPARE(o.document.notices().size(), notices);
+    }
+
+    void closingWhileRunningEndsSoon() {
+        QElapsedTimer clock;
+        {
+            Opened o(session("slow base", 100000));
+            QTRY_VERIFY(o.document.ready());
+            o.document.save(o.folder.filePath("s.session.json").toStdString());
+            o.document.generate();
+            QTRY_VERIFY(o.document.trace() != nullptr);
+            clock.start();
+            QVERIFY(o.window->close());
+        }
+        QVERIFY2(clock.elapsed() < 2000, qPrintable(QString::number(clock.elapsed())));
+    }
+
+    void everyActionCanBeFoundAndRead() {
+        Opened o;
+        QSet<QKeySequence> keys;
+        for (const QAction* action : o.window->actions().all()) {
+            QVERIFY2(!action->text().isEmpty(), qPrintable(action->objectName()));
+            QVERIFY2(!action->objectName().isEmpty(), qPrintable(action->text()));
+            bool inMenu = false;
+            for (const QObject* owner : action->associatedObjects())
+                inMenu = inMenu || qobject_cast<const QMenu*>(owner) != nullptr;
+            QVERIFY2(inMenu, qPrintable(action->objectName()));
+            if (action->shortcut().isEmpty()) continue;
+            QVERIFY2(!keys.contains(action->shortcut()), qPrintable(action->shortcut().toString()));
+            keys.insert(action->shortcut());
+        }
+        for (const QAbstractButton* button : o.window->findChildren<QAbstractButton*>())
+            if (button->isVisible() && button->parentWidget()->metaObject()->className() != QByteArray("QDockWidget"))
+                QVERIFY2(!button->accessibleName().isEmpty() || !button->text().isEmpty() ||
+                             button->objectName().startsWith("qt_"),
+                         qPrintable(button->objectName() + QLatin1String(button->metaObject()->className())));
+    }
+
+    void titleTellsNameAndState() {
+        Opened o;
+        QVERIFY(o.window->windowTitle().startsWith(QStringLiteral("demo")));
+        o.document.save(o.folder.filePath("mine.session.json").toStdString());
+        QVERIFY(o.window->windowTitle().startsWith(QStringLiteral("mine")));
+        QVERIFY(!o.window->isWindowModified());
+        auto* prompt = o.find<widgets::PromptEdit>("prompt");
+        prompt->setFocus();
+        QTest::keyClicks(prompt, "xyz");
+        QVERIFY(o.window->isWindowModified());
+        QVERIFY(o.document.session().prompt.find("xyz") != std::string::npos);
+        o.document.undo();
+        QVERIFY(!o.window->isWindowModified());
+    }
+};
+
+QTEST_MAIN(TestWindow)
+#include "tst_window.moc"

@@ -1,0 +1,171 @@
+// JSON: exact numbers, non-finite values as strings, refusals with a line, the same in every locale; SHA-256; base64.
+#include <bit>
+#include <clocale>
+#include <cmath>
+#include <limits>
+
+#include "compute/error.h"
+#include "compute/files/atomicfile.h"
+#include "compute/files/json.h"
+#include "compute/files/sha256.h"
+#include "tests/support/fixture.h"
+
+using namespace counterpoint::compute;
+using namespace counterpoint::tests;
+
+namespace {
+
+std::string errorOf(const std::function<void()>& call) {
+    try {
+        call();
+    } catch (const Error& error) {
+        return error.sentence();
+    }
+    return {};
+}
+
+}  // namespace
+
+class TestJson : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    void init() { failOnAnyWarning(); }
+
+    void numbersRoundTrip_data() {
+        QTest::addColumn<double>("value");
+        QTest::addColumn<QString>("text");
+        const double inf = std::numeric_limits<double>::infinity();
+        QTest::newRow("nan") << std::nan("") << "\"nan\"";
+        QTest::newRow("inf") << inf << "\"inf\"";
+        QTest::newRow("-inf") << -inf << "\"-inf\"";
+        QTest::newRow("-0.0") << -0.0 << "-0.0";
+        QTest::newRow("least denormal") << 5e-324 << "5e-324";
+        QTest::newRow("largest") << std::numeric_limits<double>::max() << "1.7976931348623157e+308";
+        QTest::newRow("0.1") << 0.1 << "0.1";
+        QTest::newRow("rms_norm_eps") << 1e-5 << "1e-05";
+        QTest::newRow("rope_theta") << 10000.5 << "10000.5";
+    }
+    void numbersRoundTrip() {
+        QFETCH(double, value);
+        QFETCH(QString, text);
+        // A comma-decimal locale must change nothing (A1); where the system has none the C locale is tried again.
+        for (const char* locale : {"C", "de_DE.UTF-8"}) {
+            std::setlocale(LC_ALL, locale);
+            const OrderedJson written = number(value);
+            QCOMPARE(QString::fromStdString(written.dump()), text);
+            const OrderedJson readBack = parseOrderedJson(written.dump(), "test");
+            QCOMPARE(std::bit_cast<std::uint64_t>(toNumber(readBack, "test")), std::bit_cast<std::uint64_t>(value));
+            std::setlocale(LC_ALL, "C");
+        }
+    }
+
+    void integersAreExact() {
+        const OrderedJson json =
+            parseOrderedJson(R"([18446744073709551615,-9223372036854775808,9007199254740993])", "test");
+        QCOMPARE(json[0].get<std::uint64_t>(), std::numeric_limits<std::uint64_t>::max());
+        QCOMPARE(json[1].get<std::int64_t>(), std::numeric_limits<std::int64_t>::min());
+        QCOMPARE(json.dump(), std::string("[18446744073709551615,-9223372036854775808,9007199254740993]"));
+    }
+
+    void keysKeepTheirOrder() {
+        QCOMPARE(parseOrderedJson(R"({"b":1,"a":{"z":[],"y":null}})", "test").dump(),
+                 std::string(R"({"b":1,"a":{"z":[],"y":null}})"));
+    }
+
+    void refuses_data() {
+        QTest::addColumn<QByteArray>("text");
+        QTest::addColumn<QString>("sentence");
+        QTest::newRow("empty") << QByteArray() << "f.json, line 1: the file is empty, not JSON.";
+        QTest::newRow("white space") << QByteArray(" \n ") << "f.json, line 2: the file is empty, not JSON.";
+        QTest::newRow("cut") << QByteArray("{\"a\":\n[1,2") << "line 2: the JSON ends too early";
+        QTest::newRow("comma decimal") << QByteArray("{\n\n\"a\":0,75}") << "line 3: this is not JSON";
+        QTest::newRow("bare NaN") << QByteArray("{\"a\":NaN}") << "line 1: this is not JSON";
+        QTest::newRow("trailing text") << QByteArray("{} {}") << "this is not JSON";
+        QTest::newRow("invalid UTF-8") << QByteArray("\"\xFF\"") << "this is not JSON";
+        QTest::newRow("too large a number") << QByteArray("[1e999]") << "too large for a 64-bit float, found 1e999";
+        QTest::newRow("key twice") << QByteArray("{\"a\":1,\n\"a\":2}")
+                                   << "line 2: the key 'a' stands twice in one object";
+        QTest::newRow("key twice, deep") << QByteArray("[{\"b\":{\"a\":1,\"a\":2}}]") << "the key 'a' stands twice";
+        QTest::newRow("too deep") << QByteArray(201, '[') << "nested deeper than 200 levels";
+        QTest::newRow("very deep") << QByteArray(1000000, '[') << "nested deeper than 200 levels";
+    }
+    void refuses() {
+        QFETCH(QByteArray, text);
+        QFETCH(QString, sentence);
+        QTemporaryDir dir;
+        const std::filesystem::path file = std::filesystem::path(dir.path().toStdString()) / "f.json";
+        writeFile(file, text.toStdString());
+        for (const QString& found : {QString::fromStdString(errorOf([&] { readJson(file); })),
+                                     QString::fromStdString(errorOf([&] { readOrderedJson(file); }))}) {
+            QVERIFY2(found.contains(sentence), qPrintable(found));
+            QVERIFY2(!found.contains('\n'), qPrintable(found));
+        }
+    }
+
+    void depthOfTwoHundredIsAllowed() { parseOrderedJson(std::string(200, '[') + std::string(200, ']'), "test"); }
+
+    void notANumber_data() {
+        QTest::addColumn<QByteArray>("text");
+        for (const char* text : {"\"1.5\"", "null", "true", "\"Infinity\"", "[1]", "{\"inf\":1}"})
+            QTest::newRow(text) << QByteArray(text);
+    }
+    void notANumber() {
+        QFETCH(QByteArray, text);
+        const std::string found =
+            errorOf([&] { toNumber(parseOrderedJson(text.toStdString(), "t"), "s.json, weight"); });
+        QVERIFY2(found.starts_with("s.json, weight: this is not a number"), found.c_str());
+    }
+
+    void unknownKeysAreListed() {
+        const OrderedJson json = parseOrderedJson(R"({"a":1,"x":2,"b":3,"y":4})", "test");
+        QCOMPARE(unknownKeys(json, {"a", "b"}), (std::vector<std::string>{"x", "y"}));
+    }
+
+    /// FIPS 180-4 examples (NIST's SHA256.pdf) and the million letters of its long test.
+    void sha256_data() {
+        QTest::addColumn<QByteArray>("text");
+        QTest::addColumn<QString>("hex");
+        QTest::newRow("empty") << QByteArray() << "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        QTest::newRow("abc") << QByteArray("abc") << "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        QTest::newRow("56 bytes") << QByteArray("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")
+                                  << "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1";
+        QTest::newRow("a million a") << QByteArray(1000000, 'a')
+                                     << "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0";
+    }
+    void sha256() {
+        QFETCH(QByteArray, text);
+        QFETCH(QString, hex);
+        Sha256 whole;
+        whole.update(text.toStdString());
+        QCOMPARE(QString::fromStdString(whole.hex()), hex);
+        Sha256 pieces;  // in pieces of 0, 1, 2 … bytes
+        for (qsizetype at = 0, n = 0; at < text.size(); at += n, n = (n + 1) % 150)
+            pieces.update(text.mid(at, n).toStdString());
+        QCOMPARE(QString::fromStdString(pieces.hex()), hex);
+    }
+
+    /// RFC 4648, section 10.
+    void base64_data() {
+        QTest::addColumn<QByteArray>("bytes");
+        QTest::addColumn<QByteArray>("text");
+        QTest::newRow("empty") << QByteArray() << QByteArray();
+        QTest::newRow("f") << QByteArray("f") << QByteArray("Zg==");
+        QTest::newRow("fo") << QByteArray("fo") << QByteArray("Zm8=");
+        QTest::newRow("foo") << QByteArray("foo") << QByteArray("Zm9v");
+        QTest::newRow("foob") << QByteArray("foob") << QByteArray("Zm9vYg==");
+        QTest::newRow("bytes") << QByteArray("\x00\xFF\xFE", 3) << QByteArray("AP/+");
+    }
+    void base64() {
+        QFETCH(QByteArray, bytes);
+        QFETCH(QByteArray, text);
+        QCOMPARE(counterpoint::compute::base64(bytes.toStdString()), text.toStdString());
+        QCOMPARE(fromBase64(text.toStdString()), bytes.toStdString());
+    }
+    void badBase64() {
+        for (const char* text : {"Zg=", "Z===", "====", "Zh==", "Zm9=", "Zm 9", "=m9v", "Z=9v"})
+            QVERIFY2(!errorOf([&] { fromBase64(text); }).empty(), text);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestJson)
+#include "tst_json.moc"

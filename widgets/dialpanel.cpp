@@ -1,0 +1,171 @@
+#include "widgets/dialpanel.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QGridLayout>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QSignalBlocker>
+#include <algorithm>
+
+#include "widgets/attempt.h"
+#include "widgets/dialbinding.h"
+#include "widgets/palette.h"
+#include "widgets/valueslider.h"
+
+namespace counterpoint::widgets {
+namespace {
+
+using compute::DialActs;
+using compute::DialKind;
+using compute::DialSpec;
+
+QString text(std::string_view s) { return QString::fromUtf8(s.data(), static_cast<qsizetype>(s.size())); }
+
+QString titleOf(const DialSpec& spec) {
+    return spec.symbol.empty() ? text(spec.title) : text(spec.title) + QLatin1Char(' ') + text(spec.symbol);
+}
+
+/// Where a slider is of use; the field takes the whole range.
+struct SliderSpan {
+    std::string_view id;
+    double maximum;
+};
+constexpr SliderSpan kSpans[] = {{"temperature", 2}, {"top_k", 1000},       {"floor", 100},
+                                 {"kl_budget", 5},   {"active_epsilon", 2}, {"max_new_tokens", 4096}};
+
+QString helpOf(const DialSpec& spec) {
+    QString help = QStringLiteral("<p><b>%1</b></p><p>%2</p>").arg(titleOf(spec), text(spec.help));
+    if (spec.kind == DialKind::Real || spec.kind == DialKind::Integer)
+        help += QStringLiteral("<p>%1 – %2 %3</p>")
+                    .arg(formatExact(spec.minimum), formatExact(spec.maximum), text(spec.unit));
+    return help + QStringLiteral("<p>%1 · %2</p>")
+                      .arg(text(spec.rule), spec.acts == DialActs::Stored ? DialPanel::tr("acts at once")
+                                                                          : DialPanel::tr("needs a new decode"));
+}
+
+QLabel* heading(const QString& title, const QString& hint) {
+    auto* label = new QLabel(title);
+    label->setProperty("role", QStringLiteral("quiet"));
+    label->setToolTip(hint);
+    return label;
+}
+
+}  // namespace
+
+DialPanel::DialPanel(model::Document& document, QWidget* parent) : QScrollArea(parent), m_document(document) {
+    setObjectName(QStringLiteral("dialPanel"));
+    setFrameShape(QFrame::NoFrame);
+    setWidgetResizable(true);
+    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    auto* body = new QWidget;
+    auto* grid = new QGridLayout(body);
+    grid->setContentsMargins(spacing::wide, spacing::wide, spacing::wide, spacing::wide);
+    grid->setHorizontalSpacing(spacing::normal);
+    grid->setVerticalSpacing(6);
+    grid->setColumnStretch(1, 1);
+    int row = 0;
+    for (const DialActs acts : {DialActs::Stored, DialActs::Decode}) {
+        if (row > 0) grid->setRowMinimumHeight(row++, spacing::normal);
+        grid->addWidget(acts == DialActs::Stored
+                            ? heading(tr("●  acts at once"), tr("These act on the stored trace without a new decode."))
+                            : heading(tr("○  needs a new decode"), tr("These are used by the next decode.")),
+                        row++, 0, 1, 2);
+        for (const DialSpec& spec : compute::decodingDials()) {
+            if (spec.acts != acts) continue;
+            auto* label = new QLabel(titleOf(spec));
+            label->setToolTip(helpOf(spec));
+            QWidget* editor = makeEditor(spec);
+            editor->setObjectName(QStringLiteral("dial.") + text(spec.id));
+            editor->setToolTip(helpOf(spec));
+            editor->setAccessibleName(text(spec.title));
+            editor->setAccessibleDescription(text(spec.help));
+            label->setBuddy(editor);
+            grid->addWidget(label, row, 0);
+            grid->addWidget(editor, row++, 1);
+        }
+    }
+    grid->setRowStretch(row, 1);
+    setWidget(body);
+    connect(&m_document, &model::Document::sessionChanged, this, &DialPanel::refresh);
+    refresh();
+}
+
+QSize DialPanel::sizeHint() const { return {320, 420}; }
+
+void DialPanel::edit(const DialSpec& spec, double real, std::uint64_t integer, bool on, bool drag) {
+    attempt(m_document, [&] {
+        model::Session session = m_document.session();
+        setDialValue(session, spec.id, {.real = real, .integer = integer, .on = on});
+        m_document.setSession(std::move(session), drag ? "dial:" + std::string(spec.id) : std::string());
+    });
+}
+
+QWidget* DialPanel::makeEditor(const DialSpec& spec) {
+    const auto current = [this, &spec] { return dialValue(m_document.session(), spec.id); };
+    if (spec.kind == DialKind::Choice) {
+        auto* combo = new QComboBox;
+        combo->addItems(text(spec.choices).split(QLatin1Char('|')));
+        connect(combo, &QComboBox::activated, this, [this, &spec](int index) { edit(spec, index, 0, true, false); });
+        m_readers.push_back([combo, current] { combo->setCurrentIndex(static_cast<int>(current().real)); });
+        return combo;
+    }
+    if (spec.kind == DialKind::Switch) {
+        auto* box = new QCheckBox;
+        connect(box, &QCheckBox::clicked, this, [this, &spec](bool on) { edit(spec, on ? 1 : 0, 0, true, false); });
+        m_readers.push_back([box, current] { box->setChecked(current().real != 0); });
+        return box;
+    }
+    const auto span =
+        std::find_if(std::begin(kSpans), std::end(kSpans), [&](const SliderSpan& s) { return s.id == spec.id; });
+    const bool integer = spec.kind == DialKind::Integer;
+    auto* value = new ValueSlider(text(spec.title), {.minimum = spec.minimum,
+                                                     .maximum = span != std::end(kSpans) ? span->maximum : spec.maximum,
+                                                     .step = spec.step,
+                                                     .fieldMinimum = spec.minimum,
+                                                     .fieldMaximum = spec.maximum,
+                                                     .integer = integer,
+                                                     .logarithmic = spec.logarithmic,
+                                                     .slider = span != std::end(kSpans) || !integer});
+    connect(value, &ValueSlider::moved, this,
+            [this, &spec, value] { edit(spec, value->value(), value->integer(), true, true); });
+    connect(value, &ValueSlider::settled, this, [this] { m_document.endMerge(); });
+    connect(value, &ValueSlider::refused, this, [this, &spec](const QString& reason) {
+        m_document.notify(model::Notice::Level::Warning, std::string(spec.title) + ": " + reason.toStdString());
+    });
+    const auto show = [value, integer](const DialValue& v) {
+        if (integer)
+            value->setInteger(v.integer);
+        else
+            value->setValue(v.real);
+    };
+    if (!spec.optional) {
+        m_readers.push_back([current, show] { show(current()); });
+        return value;
+    }
+    auto* pair = new QWidget;
+    auto* layout = new QHBoxLayout(pair);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(spacing::tight);
+    auto* box = new QCheckBox;
+    box->setObjectName(QStringLiteral("switch"));
+    box->setAccessibleName(tr("%1 on").arg(text(spec.title)));
+    layout->addWidget(box);
+    layout->addWidget(value, 1);
+    pair->setFocusProxy(box);
+    connect(box, &QCheckBox::clicked, this,
+            [this, &spec, value](bool on) { edit(spec, value->value(), value->integer(), on, false); });
+    m_readers.push_back([box, value, current, show] {
+        const DialValue v = current();
+        box->setChecked(v.on);
+        value->setEnabled(v.on);
+        show(v);
+    });
+    return pair;
+}
+
+void DialPanel::refresh() {
+    for (const auto& read : m_readers) read();
+}
+
+}  // namespace counterpoint::widgets

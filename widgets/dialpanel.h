@@ -1,0 +1,30 @@
+#pragma once
+// DialPanel: the dials of "decoding", built from the table of DialSpec (dial.h): slider and field, a switch for what
+// may be off, help with rule and range on hover, and under which heading it stands: what acts at once on the stored
+// trace, what needs a new decode. One undo step a drag. Children are named "dial.<id>". Thread: the window thread.
+
+#include <QScrollArea>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compute/dial.h"
+#include "model/document.h"
+
+namespace counterpoint::widgets {
+
+class DialPanel : public QScrollArea {
+    Q_OBJECT
+  public:
+    explicit DialPanel(model::Document& document, QWidget* parent = nullptr);
+    QSize sizeHint() const override;
+
+  private:
+    QWidget* makeEditor(const compute::DialSpec& spec);
+    void edit(const compute::DialSpec& spec, double real, std::uint64_t integer, bool on, bool drag);
+    void refresh();
+    model::Document& m_document;
+    std::vector<std::function<void()>> m_readers;  ///< session to widgets, one a dial
+};
+
+}  // namespace counterpoint::widgets

@@ -1,0 +1,118 @@
+#include "widgets/noticepanel.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPainter>
+#include <QToolButton>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "widgets/icons.h"
+#include "widgets/palette.h"
+
+namespace counterpoint::widgets {
+namespace {
+
+using Level = model::Notice::Level;
+constexpr std::size_t kShown = 3;
+
+/// One notice: a bar in the level's colour, the sentence, the folded details.
+class NoticeRow : public QWidget {
+  public:
+    NoticeRow(const model::Notice& notice, QWidget* parent) : QWidget(parent), m_level(notice.level) {
+        setObjectName(QStringLiteral("notice.%1").arg(notice.id));
+        auto* column = new QVBoxLayout(this);
+        column->setContentsMargins(spacing::wide, spacing::tight, spacing::tight, spacing::tight);
+        column->setSpacing(spacing::tight);
+        auto* line = new QHBoxLayout;
+        line->setSpacing(spacing::normal);
+        auto* sentence = new QLabel(QString::fromStdString(notice.sentence));
+        sentence->setTextFormat(Qt::PlainText);
+        sentence->setWordWrap(true);
+        sentence->setTextInteractionFlags(Qt::TextSelectableByMouse);
+        sentence->setObjectName(QStringLiteral("sentence"));
+        line->addWidget(sentence, 1);
+        column->addLayout(line);
+        if (!notice.details.empty()) {
+            auto* details = new QLabel(QString::fromStdString(notice.details));
+            details->setTextFormat(Qt::PlainText);
+            details->setWordWrap(true);
+            details->setTextInteractionFlags(Qt::TextSelectableByMouse);
+            details->setProperty("role", QStringLiteral("quiet"));
+            details->setObjectName(QStringLiteral("details"));
+            details->hide();
+            auto* fold = new QToolButton;
+            fold->setText(tr("Details"));
+            fold->setCheckable(true);
+            fold->setAccessibleName(tr("Show details"));
+            connect(fold, &QToolButton::toggled, details, &QWidget::setVisible);
+            line->addWidget(fold);
+            column->addWidget(details);
+        }
+        m_close = new QToolButton;
+        m_close->setObjectName(QStringLiteral("close"));
+        m_close->setIcon(lineIcon(Glyph::Close));
+        m_close->setIconSize({12, 12});
+        m_close->setToolTip(tr("Close this notice"));
+        m_close->setAccessibleName(tr("Close this notice"));
+        line->addWidget(m_close);
+    }
+    QToolButton* closeButton() { return m_close; }
+
+  protected:
+    void paintEvent(QPaintEvent*) override {
+        const Theme& t = currentTheme();
+        QPainter painter(this);
+        painter.fillRect(rect(), t.surface);
+        const QColor colour = m_level == Level::Failure ? t.failure : m_level == Level::Warning ? t.warning : t.accent;
+        painter.fillRect(QRect(0, 0, 3, height()), colour);
+    }
+
+  private:
+    Level m_level;
+    QToolButton* m_close;
+};
+
+}  // namespace
+
+NoticePanel::NoticePanel(model::Document& document, QWidget* parent) : QWidget(parent), m_document(document) {
+    setObjectName(QStringLiteral("noticePanel"));
+    setAccessibleName(tr("Notices"));
+    m_rows = new QVBoxLayout(this);
+    m_rows->setContentsMargins(spacing::normal, spacing::tight, spacing::normal, spacing::tight);
+    m_rows->setSpacing(spacing::tight);
+    connect(&m_document, &model::Document::noticesChanged, this, &NoticePanel::refresh);
+    refresh();
+}
+
+void NoticePanel::refresh() {
+    while (QLayoutItem* item = m_rows->takeAt(0)) {
+        if (QWidget* widget = item->widget()) {
+            widget->hide();
+            widget->deleteLater();  // a row may be closing itself
+        }
+        delete item;
+    }
+    const auto& notices = m_document.notices();
+    const std::size_t shown = std::min(kShown, notices.size());
+    for (std::size_t k = 0; k < shown; ++k) {
+        const model::Notice& notice = notices[notices.size() - 1 - k];
+        auto* row = new NoticeRow(notice, this);
+        connect(row->closeButton(), &QToolButton::clicked, this, [this, id = notice.id] { m_document.dismiss(id); });
+        m_rows->addWidget(row);
+    }
+    if (notices.size() > shown) {
+        auto* more = new QToolButton(this);
+        more->setObjectName(QStringLiteral("closeAll"));
+        more->setText(tr("%1 older · close all").arg(notices.size() - shown));
+        connect(more, &QToolButton::clicked, this, [this] {
+            const std::vector<model::Notice> all = m_document.notices();
+            for (const model::Notice& notice : all) m_document.dismiss(notice.id);
+        });
+        m_rows->addWidget(more, 0, Qt::AlignRight);
+    }
+    setVisible(shown > 0);
+    Q_EMIT occupied(shown > 0);
+}
+
+}  // namespace counterpoint::widgets

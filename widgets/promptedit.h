@@ -1,0 +1,32 @@
+#pragma once
+// PromptEdit: the session's prompt. Typing is one undo step until the focus leaves; undo and redo are the document's,
+// not the editor's own. Ctrl+Enter asks for a decode. Thread: the window thread.
+
+#include <QPlainTextEdit>
+
+#include "model/document.h"
+
+namespace counterpoint::widgets {
+
+class PromptEdit : public QPlainTextEdit {
+    Q_OBJECT
+  public:
+    explicit PromptEdit(model::Document& document, QWidget* parent = nullptr);
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override;
+
+  Q_SIGNALS:
+    void decodeRequested();
+
+  protected:
+    bool event(QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void focusOutEvent(QFocusEvent* event) override;
+
+  private:
+    void write();
+    void read();
+    model::Document& m_document;
+};
+
+}  // namespace counterpoint::widgets

@@ -1,0 +1,206 @@
+#include "widgets/textpanel.h"
+
+#include <QHBoxLayout>
+#include <QPainter>
+#include <QSplitter>
+#include <QVBoxLayout>
+#include <functional>
+
+#include "model/diagnostics.h"
+#include "widgets/palette.h"
+
+namespace counterpoint::widgets {
+
+/// What the colours of the strip mean: 0 to the largest value, or the names of the sources.
+class ScaleBar : public QWidget {
+  public:
+    explicit ScaleBar(QWidget* parent) : QWidget(parent) {
+        setFixedHeight(spacing::row);
+        setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Fixed);
+        setAccessibleName(tr("Scale of the token colours"));
+    }
+    void setScale(double maximum, const QString& unit) {
+        m_names.clear();
+        m_right = formatNumber(maximum, 2) + (unit.isEmpty() ? QString() : QLatin1Char(' ') + unit);
+        updateGeometry();
+        update();
+    }
+    void setNames(std::vector<std::pair<QString, QColor>> names) {
+        m_names = std::move(names);
+        updateGeometry();
+        update();
+    }
+    QSize sizeHint() const override {
+        const QFontMetrics m = fontMetrics();
+        if (m_names.empty())
+            return {
+                m.horizontalAdvance(QLatin1Char('0')) + kBar + 2 * spacing::tight + m.horizontalAdvance(m_right) + 4,
+                spacing::row};
+        int width = 0;
+        for (const auto& [name, colour] : m_names) width += m.horizontalAdvance(name) + kDot + spacing::wide;
+        return {width, spacing::row};
+    }
+    QSize minimumSizeHint() const override { return {40, spacing::row}; }
+
+  protected:
+    void paintEvent(QPaintEvent*) override {
+        QPainter p(this);
+        p.setRenderHint(QPainter::Antialiasing);
+        const Theme& t = currentTheme();
+        p.setPen(t.quiet);
+        int x = 0;
+        for (const auto& [name, colour] : m_names) {
+            p.fillRect(QRect(x, height() / 2 - 4, 8, 8), colour);
+            const int width = fontMetrics().horizontalAdvance(name);
+            p.drawText(QRect(x + kDot, 0, width + 2, height()), Qt::AlignVCenter | Qt::AlignLeft, name);
+            x += kDot + width + spacing::wide;
+        }
+        if (!m_names.empty()) return;
+        const int zero = fontMetrics().horizontalAdvance(QLatin1Char('0'));
+        p.drawText(QRect(0, 0, zero + 1, height()), Qt::AlignVCenter, QStringLiteral("0"));
+        for (int i = 0; i < kBar; ++i)
+            p.fillRect(QRect(zero + spacing::tight + i, height() / 2 - 3, 1, 6),
+                       magnitudeColour(Magnitudes::Viridis, i / (kBar - 1.0)));
+        x = zero + 2 * spacing::tight + kBar;
+        p.drawText(QRect(x, 0, width() - x, height()), Qt::AlignVCenter | Qt::AlignLeft, m_right);
+    }
+
+  private:
+    static constexpr int kBar = 72, kDot = 12;
+    QString m_right;
+    std::vector<std::pair<QString, QColor>> m_names;
+};
+
+namespace {
+
+/// "τ 0.7 · dialogue 1 · animals 0.5"
+QString dialsOf(const model::Trace& trace) {
+    QString text = QStringLiteral("τ ") + formatExact(trace.session.decoding.temperature);
+    for (const model::SourceEntry& s : trace.session.specialists)
+        if (s.enabled) text += QStringLiteral(" · %1 %2").arg(QString::fromStdString(s.name), formatExact(s.weight));
+    return text;
+}
+
+}  // namespace
+
+TextPanel::TextPanel(model::Document& document, QWidget* parent) : QWidget(parent), m_document(document) {
+    m_prompt = new PromptEdit(document);
+    m_strip = new TokenStrip(document);
+    m_traces = new QComboBox;
+    m_traces->setObjectName(QStringLiteral("traces"));
+    m_traces->setAccessibleName(tr("Trace"));
+    m_traces->setToolTip(tr("Traces and their branches, with the dials they were decoded with"));
+    m_traces->setMinimumContentsLength(16);
+    m_traces->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    m_traces->setPlaceholderText(tr("no trace yet"));
+    m_measure = new QComboBox;
+    m_measure->setObjectName(QStringLiteral("measure"));
+    m_measure->setAccessibleName(tr("Colour tokens by"));
+    m_measure->setToolTip(tr("What the colours of the tokens show"));
+    for (const model::StripMeasure& m : model::stripMeasures())
+        m_measure->addItem(QString::fromUtf8(m.title.data(), static_cast<qsizetype>(m.title.size())),
+                           QString::fromUtf8(m.id.data(), static_cast<qsizetype>(m.id.size())));
+    m_scale = new ScaleBar(this);
+    m_flip = new QLabel;
+    m_flip->setObjectName(QStringLiteral("flip"));
+    m_flip->setProperty("role", QStringLiteral("quiet"));
+
+    auto* bar = new QWidget;
+    auto* line = new QHBoxLayout(bar);
+    line->setContentsMargins(spacing::wide, spacing::tight, spacing::wide, spacing::tight);
+    line->setSpacing(spacing::normal);
+    line->addWidget(m_traces, 1);
+    line->addWidget(m_flip);
+    line->addStretch(1);
+    line->addWidget(m_measure);
+    line->addWidget(m_scale);
+    auto* lower = new QWidget;
+    auto* column = new QVBoxLayout(lower);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(bar);
+    column->addWidget(m_strip, 1);
+    auto* upper = new QWidget;
+    auto* pad = new QVBoxLayout(upper);
+    pad->setContentsMargins(spacing::normal, spacing::normal, spacing::normal, spacing::tight);
+    pad->addWidget(m_prompt);
+    auto* splitter = new QSplitter(Qt::Vertical);
+    splitter->addWidget(upper);
+    splitter->addWidget(lower);
+    splitter->setStretchFactor(0, 0);
+    splitter->setStretchFactor(1, 1);
+    splitter->setChildrenCollapsible(false);
+    auto* all = new QVBoxLayout(this);
+    all->setContentsMargins(0, 0, 0, 0);
+    all->addWidget(splitter);
+    setFocusProxy(m_strip);
+
+    using model::Document;
+    connect(&m_document, &Document::traceSelected, this, &TextPanel::readTraces);
+    connect(&m_document, &Document::recomposed, this, [this] {
+        readTraces();
+        readFlip();
+    });
+    connect(&m_document, &Document::traceChanged, this, &TextPanel::readFlip);
+    connect(&m_document, &Document::viewChanged, this, &TextPanel::readView);
+    connect(m_strip, &TokenStrip::scaleChanged, this, &TextPanel::readView);
+    connect(m_traces, &QComboBox::activated, this,
+            [this](int row) { m_document.selectTrace(m_traces->itemData(row).toInt()); });
+    connect(m_measure, &QComboBox::activated, this, [this](int row) {
+        model::View view = m_document.view();
+        view.stripMeasure = m_measure->itemData(row).toString().toStdString();
+        m_document.setView(view);
+    });
+    readTraces();
+    readView();
+}
+
+void TextPanel::readTraces() {
+    m_traces->clear();
+    const auto& traces = m_document.traces();
+    const std::function<void(int, int)> below = [&](int parent, int depth) {
+        for (const auto& trace : traces) {
+            if (trace->parent != parent) continue;
+            QString text = QString(2 * depth, QLatin1Char(' ')) + QString::fromStdString(trace->name);
+            if (depth > 0) text += tr(" at %1").arg(trace->branchedAt);
+            m_traces->addItem(text + QStringLiteral("   ") + dialsOf(*trace), trace->id);
+            below(trace->id, depth + 1);
+        }
+    };
+    below(-1, 0);
+    m_traces->setEnabled(m_traces->count() > 0);
+    m_traces->setCurrentIndex(m_document.trace() == nullptr ? -1 : m_traces->findData(m_document.trace()->id));
+    readFlip();
+}
+
+void TextPanel::readFlip() {
+    const model::Trace* trace = m_document.trace();
+    const bool flipped = trace != nullptr && trace->flip.has_value();
+    m_flip->setVisible(trace != nullptr && !trace->steps.empty());
+    m_flip->setText(flipped ? tr("exact to %1 | teacher-forced").arg(*trace->flip - 1) : tr("exact"));
+    m_flip->setToolTip(flipped
+                           ? tr("With the present dials another token would be drawn at position %1; from there on the "
+                                "stored tokens are only scored. Generate to decode with these dials.")
+                                 .arg(*trace->flip)
+                           : tr("The present dials draw exactly these tokens."));
+}
+
+void TextPanel::readView() {
+    const std::string& id = m_document.view().stripMeasure;
+    const int row = std::max(0, m_measure->findData(QString::fromStdString(id)));
+    m_measure->setCurrentIndex(row);
+    const model::StripMeasure& measure = model::stripMeasures()[static_cast<std::size_t>(row)];
+    if (!measure.categorical)
+        return m_scale->setScale(m_strip->scaleMaximum(),
+                                 QString::fromUtf8(measure.unit.data(), static_cast<qsizetype>(measure.unit.size())));
+    std::vector<std::pair<QString, QColor>> names;
+    const std::vector<std::string> sources =
+        m_document.trace() == nullptr ? m_document.session().sourceNames() : m_document.trace()->sources;
+    for (std::size_t i = 0; i < sources.size(); ++i)
+        names.emplace_back(QString::fromStdString(sources[i]), seriesColour(currentTheme(), static_cast<int>(i)));
+    names.emplace_back(tr("several"), currentTheme().accent);
+    names.emplace_back(tr("nobody"), currentTheme().grey);
+    m_scale->setNames(std::move(names));
+}
+
+}  // namespace counterpoint::widgets

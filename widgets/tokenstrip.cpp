@@ -1,0 +1,307 @@
+#include "widgets/tokenstrip.h"
+
+#include <QHelpEvent>
+#include <QPainter>
+#include <QScrollBar>
+#include <QToolTip>
+#include <algorithm>
+#include <cmath>
+
+#include "widgets/palette.h"
+#include "widgets/tokenhover.h"
+
+namespace counterpoint::widgets {
+namespace {
+
+using Kind = TokenRun::Kind;
+constexpr int kMargin = spacing::wide, kGap = 1, kBar = 3;
+constexpr double kTint = 0.20;  ///< share of the measure's colour behind the text; the bar below has all of it
+
+}  // namespace
+
+TokenStrip::TokenStrip(model::Document& document, QWidget* parent)
+    : QAbstractScrollArea(parent), m_document(document), m_limiter(viewport(), [this] { viewport()->update(); }) {
+    setObjectName(QStringLiteral("tokenStrip"));
+    setAccessibleName(tr("Tokens"));
+    setFrameShape(QFrame::NoFrame);
+    setFocusPolicy(Qt::StrongFocus);
+    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_lineHeight = fontMetrics().height() + kBar + spacing::normal;
+    using model::Document;
+    connect(&m_document, &Document::traceSelected, this, &TokenStrip::restart);
+    connect(&m_document, &Document::traceChanged, this, &TokenStrip::follow);
+    connect(&m_document, &Document::recomposed, this, &TokenStrip::follow);
+    connect(&m_document, &Document::viewChanged, this, [this] {
+        measure();
+        if (m_document.view().cursor != m_shownCursor) showCursor();
+        m_limiter.request();
+    });
+    restart();
+}
+
+const model::StripMeasure& TokenStrip::strip() const {
+    const auto all = model::stripMeasures();
+    for (const model::StripMeasure& m : all)
+        if (m.id == m_document.view().stripMeasure) return m;
+    return all.front();
+}
+
+void TokenStrip::restart() {
+    const model::Trace* trace = m_document.trace();
+    m_trace = trace == nullptr ? -1 : trace->id;
+    m_items.clear();
+    m_lineStarts.clear();
+    m_atEnd = true;
+    follow();
+}
+
+void TokenStrip::follow() {
+    const model::Trace* trace = m_document.trace();
+    if ((trace == nullptr ? -1 : trace->id) != m_trace) return restart();
+    // A token that is not what was laid out (the last one, decided again): begin anew.
+    if (trace != nullptr && m_items.size() > trace->tokens.size()) {
+        m_items.clear();
+        m_lineStarts.clear();
+    }
+    const bool stayed = m_atEnd;
+    layOutNew();
+    updateBar();
+    if (stayed) verticalScrollBar()->setValue(verticalScrollBar()->maximum());
+    measure();
+    m_limiter.request();
+}
+
+int TokenStrip::widthOf(const TokenText& text) {
+    int width = 0;
+    for (const TokenRun& run : text.runs) {
+        int& known = m_widths[run.text];
+        if (known == 0) known = std::max(1, fontMetrics().horizontalAdvance(run.text));
+        width += known + (run.kind == Kind::Control || run.kind == Kind::Bytes ? 2 * spacing::tight : 0);
+    }
+    return std::max(width, spacing::tight);
+}
+
+void TokenStrip::layOutNew() {
+    const model::Trace* trace = m_document.trace();
+    if (trace == nullptr) return;
+    const int right = viewport()->width() - kMargin;
+    for (std::size_t i = m_items.size(); i < trace->tokens.size(); ++i) {
+        Item item;
+        item.text = tokenText(*trace, i);
+        item.width = widthOf(item.text);
+        if (m_items.empty()) {
+            item.x = kMargin;
+            m_lineStarts = {0};
+        } else {
+            const Item& before = m_items.back();
+            item.x = before.x + before.width + kGap;
+            item.line = before.line;
+            if (before.text.breaksLine || item.x + item.width > right) {
+                item.x = kMargin;
+                ++item.line;
+                m_lineStarts.push_back(static_cast<int>(i));
+            }
+        }
+        m_items.push_back(std::move(item));
+        ++m_laidOut;
+    }
+}
+
+void TokenStrip::updateBar() {
+    const int height = static_cast<int>(m_lineStarts.size()) * m_lineHeight + 2 * spacing::normal;
+    verticalScrollBar()->setRange(0, std::max(0, height - viewport()->height()));
+    verticalScrollBar()->setPageStep(viewport()->height());
+    verticalScrollBar()->setSingleStep(m_lineHeight);
+}
+
+void TokenStrip::measure() {
+    const model::Trace* trace = m_document.trace();
+    double maximum = 0;
+    if (trace != nullptr && !strip().categorical)
+        for (const model::StepPtr& step : trace->steps)
+            if (const double v = std::abs(strip().value(*step)); std::isfinite(v)) maximum = std::max(maximum, v);
+    m_maximum = maximum;
+    Q_EMIT scaleChanged();
+}
+
+QColor TokenStrip::colourOf(double value) const {
+    if (std::isnan(value)) return {};
+    if (strip().categorical) {
+        const int category = static_cast<int>(value);
+        return category == -1 ? currentTheme().accent
+               : category < 0 ? currentTheme().grey
+                              : seriesColour(currentTheme(), category);
+    }
+    const double t = m_maximum > 0 ? std::abs(value) / m_maximum : 0;
+    return magnitudeColour(Magnitudes::Viridis, std::isfinite(value) ? t : 1);
+}
+
+QRect TokenStrip::tokenRect(int index) const {
+    if (index < 0 || static_cast<std::size_t>(index) >= m_items.size()) return {};
+    const Item& item = m_items[static_cast<std::size_t>(index)];
+    return {item.x, spacing::normal + item.line * m_lineHeight - verticalScrollBar()->value(), item.width,
+            m_lineHeight - spacing::tight};
+}
+
+int TokenStrip::tokenAt(const QPoint& place) const {
+    const int line = (place.y() - spacing::normal + verticalScrollBar()->value()) / m_lineHeight;
+    if (line < 0 || static_cast<std::size_t>(line) >= m_lineStarts.size()) return -1;
+    const std::size_t next = static_cast<std::size_t>(line) + 1;
+    const int end = next < m_lineStarts.size() ? m_lineStarts[next] : static_cast<int>(m_items.size());
+    for (int i = m_lineStarts[static_cast<std::size_t>(line)]; i < end; ++i) {
+        const Item& item = m_items[static_cast<std::size_t>(i)];
+        if (place.x() >= item.x && place.x() < item.x + item.width + kGap) return i;
+    }
+    return -1;
+}
+
+void TokenStrip::paintEvent(QPaintEvent*) {
+    QPainter painter(viewport());
+    const Theme& t = currentTheme();
+    painter.fillRect(viewport()->rect(), t.surface);
+    painter.setFont(font());
+    const model::Trace* trace = m_document.trace();
+    if (trace == nullptr || m_items.empty()) {
+        painter.setPen(t.quiet);
+        const QString why = m_document.running() ? tr("The first token is on its way.")
+                                                 : tr("Nothing decoded yet. Press Generate, or Step for one token.");
+        painter.drawText(viewport()->rect().adjusted(kMargin, 0, -kMargin, 0), Qt::AlignCenter | Qt::TextWordWrap, why);
+        return;
+    }
+    const int top = verticalScrollBar()->value();
+    const int first = std::clamp((top - spacing::normal) / m_lineHeight, 0, static_cast<int>(m_lineStarts.size()) - 1);
+    for (int i = m_lineStarts[static_cast<std::size_t>(first)]; i < static_cast<int>(m_items.size()); ++i) {
+        if (tokenRect(i).top() > viewport()->height()) break;
+        drawToken(painter, *trace, i);
+    }
+}
+
+void TokenStrip::drawToken(QPainter& painter, const model::Trace& trace, int index) const {
+    const Theme& t = currentTheme();
+    const Item& item = m_items[static_cast<std::size_t>(index)];
+    const QRect box = tokenRect(index);
+    const compute::Step* step = trace.at(index);
+    const bool given = index < trace.promptLength;
+    if (step != nullptr) {
+        const QColor colour = colourOf(strip().value(*step));
+        if (colour.isValid()) {
+            QColor tint = colour;
+            tint.setAlphaF(static_cast<float>(kTint));
+            painter.fillRect(box, tint);
+            painter.fillRect(QRect(box.left(), box.bottom() - kBar + 1, box.width(), kBar), colour);
+        }
+    }
+    int x = box.left();
+    const QRect line(0, box.top(), 0, box.height() - kBar);
+    for (const TokenRun& run : item.text.runs) {
+        const bool boxed = run.kind == Kind::Control || run.kind == Kind::Bytes;
+        const int width = m_widths.value(run.text) + (boxed ? 2 * spacing::tight : 0);
+        const QRect place(x, line.top(), width, line.height());
+        painter.setPen(run.kind == Kind::Text ? (given ? t.quiet : t.text) : run.kind == Kind::Mark ? t.grey : t.quiet);
+        if (boxed) {
+            painter.setPen(t.line);
+            painter.drawRoundedRect(QRectF(place).adjusted(1.5, 1.5, -1.5, -1.5), 3, 3);
+            painter.setPen(t.quiet);
+        }
+        painter.drawText(place, Qt::AlignCenter, run.text);
+        x += width;
+    }
+    if (step != nullptr && step->forced && !given) {
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(t.accent);
+        painter.drawPolygon(QPolygon({box.topLeft(), box.topLeft() + QPoint(5, 0), box.topLeft() + QPoint(0, 5)}));
+        painter.setBrush(Qt::NoBrush);
+    }
+    if (trace.flip && index == *trace.flip)
+        painter.fillRect(QRect(box.left() - 1, box.top() - 2, 2, box.height() + 4), t.warning);
+    if (index == m_document.view().cursor) {
+        painter.setPen(QPen(t.accent, 2));
+        painter.drawRect(QRect(box.left(), box.top(), box.width(), box.height()).adjusted(0, 0, -1, -1));
+    }
+}
+
+QString TokenStrip::hoverText(int index) const {
+    const model::Trace* trace = m_document.trace();
+    return trace == nullptr || index < 0 ? QString() : tokenHover(*trace, static_cast<std::size_t>(index));
+}
+
+bool TokenStrip::viewportEvent(QEvent* event) {
+    if (event->type() == QEvent::ToolTip) {
+        const auto* help = static_cast<QHelpEvent*>(event);
+        const int index = tokenAt(help->pos());
+        if (index < 0)
+            QToolTip::hideText();
+        else
+            QToolTip::showText(help->globalPos(), hoverText(index), viewport(), tokenRect(index));
+        return true;
+    }
+    return QAbstractScrollArea::viewportEvent(event);
+}
+
+void TokenStrip::mousePressEvent(QMouseEvent* event) {
+    if (const int index = tokenAt(event->pos()); index >= 0 && event->button() == Qt::LeftButton)
+        m_document.setCursor(index);
+}
+
+void TokenStrip::keyPressEvent(QKeyEvent* event) {
+    const compute::Position at = m_document.view().cursor;
+    switch (event->key()) {
+        case Qt::Key_Left:
+            return m_document.setCursor(at - 1);
+        case Qt::Key_Right:
+            return m_document.setCursor(at + 1);
+        case Qt::Key_Home:
+            return m_document.setCursor(0);
+        case Qt::Key_End:
+            return m_document.setCursor(static_cast<compute::Position>(m_items.size()));
+        case Qt::Key_Up:
+            return moveLine(-1);
+        case Qt::Key_Down:
+            return moveLine(1);
+        default:
+            QAbstractScrollArea::keyPressEvent(event);
+    }
+}
+
+void TokenStrip::moveLine(int by) {
+    const QRect box = tokenRect(static_cast<int>(m_document.view().cursor));
+    if (box.isNull()) return;
+    const int index = tokenAt(QPoint(box.center().x(), box.center().y() + by * m_lineHeight));
+    if (index >= 0) m_document.setCursor(index);
+}
+
+void TokenStrip::showCursor() {
+    m_shownCursor = m_document.view().cursor;
+    if (m_document.followsEnd()) return;
+    const QRect box = tokenRect(static_cast<int>(m_shownCursor));
+    if (box.isNull()) return;
+    QScrollBar* bar = verticalScrollBar();
+    if (box.top() < 0) bar->setValue(bar->value() + box.top() - spacing::normal);
+    if (box.bottom() > viewport()->height())
+        bar->setValue(bar->value() + box.bottom() - viewport()->height() + spacing::normal);
+}
+
+void TokenStrip::scrollContentsBy(int, int) {
+    m_atEnd = verticalScrollBar()->value() >= verticalScrollBar()->maximum();
+    viewport()->update();
+}
+
+void TokenStrip::resizeEvent(QResizeEvent* event) {
+    QAbstractScrollArea::resizeEvent(event);
+    const bool stayed = m_atEnd;
+    m_items.clear();
+    m_lineStarts.clear();
+    layOutNew();
+    updateBar();
+    if (stayed) verticalScrollBar()->setValue(verticalScrollBar()->maximum());
+}
+
+void TokenStrip::changeEvent(QEvent* event) {
+    QAbstractScrollArea::changeEvent(event);
+    if (event->type() != QEvent::FontChange) return;
+    m_widths.clear();
+    m_lineHeight = fontMetrics().height() + kBar + spacing::normal;
+    restart();
+}
+
+}  // namespace counterpoint::widgets

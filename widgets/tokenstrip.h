@@ -1,0 +1,74 @@
+#pragma once
+// TokenStrip: the sequence of the present trace as flowing text, each token coloured by the view's measure, with the
+// shared cursor, the flip (exact | teacher-forced), forced tokens, stages on hover. Custom paint: no widget a token,
+// only new tokens are laid out, only visible ones drawn; scrolling follows the end until a person scrolls up
+// (HAZARDS A19). Mouse and keys (left, right, up, down, home, end) move the cursor. Thread: the window thread.
+
+#include <QAbstractScrollArea>
+#include <QHash>
+#include <vector>
+
+#include "model/diagnostics.h"
+#include "model/document.h"
+#include "widgets/framelimiter.h"
+#include "widgets/tokentext.h"
+
+namespace counterpoint::widgets {
+
+class TokenStrip : public QAbstractScrollArea {
+    Q_OBJECT
+  public:
+    explicit TokenStrip(model::Document& document, QWidget* parent = nullptr);
+    /// Index of the token at a place of the viewport, -1 for none; its rectangle in the viewport (tests, tooltips).
+    int tokenAt(const QPoint& place) const;
+    QRect tokenRect(int index) const;
+    /// How many tokens have been laid out since the strip was made: new ones only, while a trace grows.
+    qint64 laidOut() const { return m_laidOut; }
+    /// Largest finite value of the measure on the trace; what full colour stands for.
+    double scaleMaximum() const { return m_maximum; }
+    QString hoverText(int index) const;
+    QSize sizeHint() const override { return {600, 260}; }
+    QSize minimumSizeHint() const override { return {200, 72}; }
+
+  Q_SIGNALS:
+    void scaleChanged();
+
+  protected:
+    void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void changeEvent(QEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    bool viewportEvent(QEvent* event) override;
+    void scrollContentsBy(int dx, int dy) override;
+
+  private:
+    struct Item {
+        int x = 0, width = 0, line = 0;
+        TokenText text;
+    };
+    void restart();
+    void follow();
+    void layOutNew();
+    void updateBar();
+    void measure();
+    void drawToken(QPainter& painter, const model::Trace& trace, int index) const;
+    QColor colourOf(double value) const;
+    int widthOf(const TokenText& text);
+    void showCursor();
+    void moveLine(int by);
+    const model::StripMeasure& strip() const;
+
+    model::Document& m_document;
+    FrameLimiter m_limiter;
+    std::vector<Item> m_items;
+    std::vector<int> m_lineStarts;  ///< first item of each line
+    int m_trace = -1, m_lineHeight = 0;
+    qint64 m_laidOut = 0;
+    double m_maximum = 0;
+    bool m_atEnd = true;
+    compute::Position m_shownCursor = -1;
+    QHash<QString, int> m_widths;
+};
+
+}  // namespace counterpoint::widgets
