@@ -79,7 +79,7 @@ class TestRunner : public QObject {
                                     "winner", "eos", "activity", "scale", "no_say", "priors", "top", "routing"})
                 QVERIFY2(r.contains(key), key);
             const compute::Step& step = *result.trace.steps[i];
-            QCOMPARE(r["position"].get<std::int64_t>(), static_cast<std::int64_t>(i + 1));
+            QCOMPARE(r["position"].get<std::size_t>(), i + 1);
             QCOMPARE(r["prompt"].get<bool>(), i < 2);
             QCOMPARE(r["token"].get<int>(), step.token);
             QCOMPARE(r["log_prob"].get<float>(), step.logProb);
