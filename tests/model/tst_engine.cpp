@@ -54,10 +54,12 @@ struct Said {
 
 Said wait(Engine& engine) {
     Said said;
-    while (!(said.decodeIdle && said.analysisIdle)) {
+    // A lane may have said Idle between two requests: it counts only while nothing is under way.
+    while (!(said.decodeIdle && said.analysisIdle) || engine.decoding() || engine.analysing()) {
         engine.waitForEvents();
         for (const Event& e : engine.drain()) std::visit(said, e);
     }
+    for (const Event& e : engine.drain()) std::visit(said, e);
     return said;
 }
 
