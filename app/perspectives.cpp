@@ -50,68 +50,72 @@ void Perspectives::layOut(const QString& name) {
     }
     QDockWidget *rack = dock("dock.rack"), *text = dock("dock.text"), *dials = dock("dock.dials");
     QDockWidget *distribution = dock("dock.distribution"), *ledger = dock("dock.ledger");
+    // A dock must be visible before the next is split from it: Qt nests nothing into a column whose docks are all
+    // hidden.
+    const auto add = [this](QDockWidget* d) {
+        m_window.addDockWidget(Qt::LeftDockWidgetArea, d);
+        d->show();
+    };
+    const auto split = [this](QDockWidget* of, QDockWidget* d, Qt::Orientation way) {
+        m_window.splitDockWidget(of, d, way);
+        d->show();
+    };
+    const auto tab = [this](QDockWidget* onto, QDockWidget* d) {
+        m_window.tabifyDockWidget(onto, d);
+        d->show();
+    };
     const auto width = [this](int percent) { return m_window.width() * percent / 100; };
     const auto height = [this](int percent) { return m_window.height() * percent / 100; };
-    std::vector<QDockWidget*> shown = {text, distribution, ledger};
     const auto tabTrace = [&](QDockWidget* first) {
         for (const char* id : kTrace)
             if (QDockWidget* d = dock(id); d != first) {
-                m_window.tabifyDockWidget(first, d);
-                shown.push_back(d);
+                tab(first, d);
             }
-        shown.push_back(first);
         first->raise();
     };
-    constexpr auto left = Qt::LeftDockWidgetArea;
     QDockWidget* front = dock("dock.drift");
     if (name == QLatin1String("Paper")) {
-        m_window.addDockWidget(left, distribution);
-        m_window.splitDockWidget(distribution, ledger, Qt::Horizontal);
-        m_window.splitDockWidget(distribution, front, Qt::Vertical);
-        m_window.splitDockWidget(ledger, text, Qt::Vertical);
+        add(distribution);
+        split(distribution, ledger, Qt::Horizontal);
+        split(distribution, front, Qt::Vertical);
+        split(ledger, text, Qt::Vertical);
         m_window.resizeDocks({distribution, ledger}, {width(55), width(45)}, Qt::Horizontal);
         m_window.resizeDocks({distribution, front}, {height(50), height(50)}, Qt::Vertical);
     } else {
-        m_window.addDockWidget(left, rack);
-        m_window.splitDockWidget(rack, text, Qt::Horizontal);
-        m_window.splitDockWidget(text, dials, Qt::Horizontal);
-        shown.push_back(rack);
-        shown.push_back(dials);
+        add(rack);
+        split(rack, text, Qt::Horizontal);
+        split(text, dials, Qt::Horizontal);
         if (name == QLatin1String("Priors")) {
-            m_window.splitDockWidget(text, ledger, Qt::Horizontal);
-            m_window.splitDockWidget(text, distribution, Qt::Vertical);
-            m_window.splitDockWidget(ledger, front, Qt::Vertical);
+            split(text, ledger, Qt::Horizontal);
+            split(text, distribution, Qt::Vertical);
+            split(ledger, front, Qt::Vertical);
             m_window.resizeDocks({rack, text, ledger, dials}, {width(20), width(33), width(26), width(21)},
                                  Qt::Horizontal);
             m_window.resizeDocks({ledger, front}, {height(60), height(40)}, Qt::Vertical);
         } else if (name == QLatin1String("Routing")) {
             QDockWidget* activity = dock("dock.activity");
-            m_window.splitDockWidget(text, activity, Qt::Vertical);
-            m_window.splitDockWidget(activity, front, Qt::Horizontal);
-            m_window.tabifyDockWidget(activity, distribution);
-            m_window.tabifyDockWidget(distribution, ledger);
-            shown.push_back(activity);
+            split(text, activity, Qt::Vertical);
+            split(activity, front, Qt::Horizontal);
+            tab(activity, distribution);
+            tab(distribution, ledger);
             activity->raise();
             m_window.resizeDocks({rack, activity, front, dials}, {width(20), width(30), width(29), width(21)},
                                  Qt::Horizontal);
             for (const char* id : kTrace)
                 if (QDockWidget* d = dock(id); d != activity && d != front) {
-                    m_window.tabifyDockWidget(front, d);
-                    shown.push_back(d);
+                    tab(front, d);
                 }
-            shown.push_back(front);
             front->raise();
         } else {
-            m_window.splitDockWidget(text, distribution, Qt::Vertical);
-            m_window.splitDockWidget(distribution, front, Qt::Vertical);
-            m_window.splitDockWidget(distribution, ledger, Qt::Horizontal);
+            split(text, distribution, Qt::Vertical);
+            split(distribution, front, Qt::Vertical);
+            split(distribution, ledger, Qt::Horizontal);
             m_window.resizeDocks({rack, text, dials}, {width(21), width(58), width(21)}, Qt::Horizontal);
             m_window.resizeDocks({distribution, ledger}, {width(34), width(24)}, Qt::Horizontal);
             m_window.resizeDocks({text, distribution, front}, {height(32), height(40), height(28)}, Qt::Vertical);
         }
     }
     if (name != QLatin1String("Routing")) tabTrace(front);
-    for (QDockWidget* d : shown) d->show();
     if (name == QLatin1String("Routing")) {
         dock("dock.activity")->raise();
         front->raise();

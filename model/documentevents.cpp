@@ -45,7 +45,7 @@ void Document::tick() {
 }
 
 void Document::on(const SourceLoaded& e) {
-    m_private->sources[m_session.resolve(e.info.path).string()] = {
+    m_private->sources[e.info.path] = {
         .state = SourceStatus::State::Ready, .info = e.info, .fingerprint = e.fingerprint, .message = {}};
     m_private->tellStatus = true;
 }

@@ -212,6 +212,8 @@ void Engine::stop() {
         const std::scoped_lock lock(m_state->mutex);
         m_state->dropWaiting(true);
         m_state->decodeStop.request_stop();
+        // A lane that had not begun says nothing by itself.
+        if (!m_state->decodeBusy) m_state->outbox.push(Idle{true, m_state->analysisIdle()});
     }
     m_state->wake.notify_all();
 }

@@ -112,7 +112,9 @@ Outcome LoadedRack::load(const LoadRequest& request, Outbox& outbox, std::stop_t
                            .prefix = {},
                            .used = session.uses(i)});
         const auto tokenizer = slot.source->tokenizer();
-        outbox.push(SourceLoaded{i, entry.name, slot.source->info(), tokenizer ? tokenizer->fingerprint() : std::string()});
+        compute::SourceInfo info = slot.source->info();
+        info.path = slot.path;
+        outbox.push(SourceLoaded{i, entry.name, std::move(info), tokenizer ? tokenizer->fingerprint() : std::string()});
     }
     if (stop.stop_requested()) return Outcome::Cancelled;
     // From here the old ensemble no longer knows what its sources hold.

@@ -50,7 +50,7 @@ void DistributionView::fill(const model::Trace& trace, const compute::Step& step
     m_filling = true;
     QStringList heads = {tr("Token")};
     for (const std::string& name : trace.sources) heads << QString::fromStdString(name);
-    heads << tr("composed") << tr("p̂") << tr("kept");
+    heads << tr("priors") << tr("composed") << tr("kept");
     const std::vector<compute::TopToken> tokens = model::shownTokens(step, view);
     const compute::TokenId selected = model::shownToken(trace, view);
     setTableShape(*m_table, heads, static_cast<int>(tokens.size()));

@@ -86,7 +86,7 @@ class Ticker : public QCPAxisTicker {
             const auto u = static_cast<double>(i);
             if (u < range.lower || u > range.upper) continue;
             out.push_back({u, metrics.elidedText(QString::fromStdString(names[i]), Qt::ElideRight,
-                                                 std::max(slot - m_scene.px(4), metrics.averageCharWidth() * 2))});
+                                                 std::max(slot - m_scene.px(2), metrics.averageCharWidth() * 2))});
         }
         return out;
     }
@@ -139,7 +139,8 @@ class BarsPlottable : public QCPAbstractPlottable {
             if (m_count > 1 && right - left > m_scene.px(4)) right -= m_scene.px(1);
             if (waterfall && hasPrevious) {
                 painter->setPen(m_scene.pen(m_scene.theme().quiet, 0.75, Qt::DotLine));
-                painter->drawLine(QPointF(previousEnd.x(), a), QPointF(left, a));
+                // The total stands on zero: what leads to it ends where it ends.
+                painter->drawLine(previousEnd, QPointF(left, previousEnd.y()));
             }
             // A value of 0 or next to it stays visible as a line of one pixel.
             const double top = std::min(a, b), height = std::max(std::abs(a - b), m_scene.px(to == from ? 1 : 0.5));
@@ -215,6 +216,9 @@ class Overlay : public QCPAbstractItem {
         const auto label = [&](const QString& text, double left) {
             const double width = metrics.horizontalAdvance(text);
             if (left < area.left() || left + width > area.right()) return;
+            painter->fillRect(
+                QRectF(left - m_scene.px(2), area.top(), width + m_scene.px(4), metrics.height() + m_scene.px(3)),
+                m_scene.theme().surface);
             painter->drawText(QPointF(left, area.top() + metrics.ascent() + m_scene.px(2)), text);
         };
         const QString exact = QStringLiteral("exact");
@@ -352,6 +356,13 @@ struct PlotCanvas::Private {
     void addBand(const Series& s, const Prepared::Values& v, QCPAxis* value);
     void style();
     void build();
+    /// How many ticks fit depends on the axis rect and its margins on the ticks: one round of layout ahead of the one
+    /// that draws.
+    void layOut() {
+        for (const auto phase :
+             {QCPLayoutElement::upPreparation, QCPLayoutElement::upMargins, QCPLayoutElement::upLayout})
+            plot->plotLayout()->update(phase);
+    }
     void fitLegend(double width) {
         const QMargins m = plot->plotLayout()->outerRect().isNull() ? QMargins() : plot->plotLayout()->margins();
         legend->fit(width - m.left() - m.right() - legend->margins().left() - legend->margins().right());
@@ -373,6 +384,7 @@ void PlotCanvas::Private::addLine(const Series& s, const Prepared::Values& v, QC
     if (v.alone.empty()) return;
     QCPGraph* dots = plot->addGraph(plot->xAxis, value);
     dots->setLineStyle(QCPGraph::lsNone);
+    dots->setPen(scene.pen(colour, 1));
     dots->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, QPen(Qt::NoPen), QBrush(colour), scene.px(5)));
     for (const std::size_t i : v.alone) dots->addData(s.x[i], v.u[i]);
 }
@@ -488,6 +500,7 @@ void PlotCanvas::setHoverX(std::optional<double> x) { d->scene.hoverX = x; }
 
 void PlotCanvas::draw() {
     d->fitLegend(d->plot->width());
+    d->layOut();
     d->plot->replot(QCustomPlot::rpQueuedRefresh);
 }
 
@@ -502,6 +515,8 @@ void PlotCanvas::paint(QPaintDevice& device, const QSize& units) {
                   static_cast<double>(device.height()) / units.height());
     painter.fillRect(QRect(QPoint(0, 0), units), d->scene.theme().surface);
     d->fitLegend(units.width());
+    d->plot->setViewport(QRect(QPoint(0, 0), units));
+    d->layOut();
     d->plot->toPainter(&painter, units.width(), units.height());
     painter.end();
 }

@@ -45,7 +45,7 @@ Scale valueScale(Extent extent, bool logarithmic, bool fromZero) {
     if (!logarithmic) {
         const double largest = std::max(std::abs(extent.lower), std::abs(extent.upper));
         if (largest > 1e100 || (largest > 0 && largest < 1e-100))
-            scale.unit = std::max(std::pow(10.0, std::floor(std::log10(largest))), 1e-307);
+            scale.unit = largest > 1 ? std::pow(10.0, std::floor(std::log10(largest))) : largest;
     }
     double lower = scale.toU(extent.lower), upper = scale.toU(extent.upper);
     const double magnitude = std::max(std::abs(lower), std::abs(upper));
@@ -85,7 +85,7 @@ std::vector<Tick> logTicks(const Range& visible, int count) {
         std::max(1, static_cast<int>(std::ceil((last - first + 1) / static_cast<double>(std::max(2, count)))));
     const double decades = visible.size();
     const std::array<int, 3> digits = {1, 2, 5};
-    const std::size_t per = decades < 1.5 ? 3 : 1;
+    const std::size_t per = decades < 2.5 ? 3 : 1;
     for (int e = first; e <= last; ++e) {
         if (((e % stride) + stride) % stride != 0) continue;
         for (std::size_t k = 0; k < per; ++k) {

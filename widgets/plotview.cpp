@@ -100,7 +100,8 @@ PlotView::PlotView(QWidget* parent) : QWidget(parent), d(std::make_unique<Privat
     setPlot({});
 }
 
-PlotView::~PlotView() = default;
+// A canvas that goes sends a last leave event; the filter must not meet a half-destroyed view.
+PlotView::~PlotView() { d->canvas.widget()->removeEventFilter(this); }
 
 void PlotView::setPlot(PlotData plot) {
     const bool same = plot.id == d->plot.id && plot.x.categories.empty();

@@ -51,7 +51,18 @@ std::span<const Command> commands() {
         Option{"--figures", "LIST", "pdf, svg, png: every plot of the trace, in DIR/figures"},
     };
     static constexpr std::array kReplayOptions{kDeviceOption, kDtypeOption, kThreadsOption};
+    static constexpr std::array kWindowOptions{
+        Option{"--screenshot", "FILE", "no window: its picture after the session's run, as PNG"},
+        Option{"--size", "WxH", "of the picture or the window, such as 1600x1000"},
+        Option{"--theme", "NAME", "light or dark"},
+        Option{"--perspective", "NAME", "Compose, Priors, Routing or Paper"},
+        kDeviceOption,
+        Option{"--first-paint", "", "prints the milliseconds from exec to the first paint and ends"},
+    };
     static constexpr std::array table{
+        Command{"", "[FILE…]", 0, 32, kWindowOptions,
+                "The window on a session or on model directories (base first); no FILE: the demo session.",
+                windowCommand},
         Command{"run", "SESSION", 1, 1, kRunOptions,
                 "Decodes or scores a session to its end and writes a run directory.", runCommand},
         Command{"replay", "DIR", 1, 1, kReplayOptions,

@@ -63,13 +63,16 @@ double logZ(const Recipe& recipe, const SourceRows<Real>& rows, std::size_t firs
 
 /// Each Z over Z of nobody, so that what rounding leaves of Σ p_b = 1 does not count once per specialist.
 template <class Real>
-double interference(const Recipe& recipe, const SourceRows<Real>& rows) {
+double interference(const Recipe& recipe, const SourceRows<Real>& rows, const Stages<Real>& stages) {
     const auto& all = recipe.specialists;
     const auto speaking =
         std::count_if(all.begin(), all.end(), [&](const auto& t) { return score::speaksAt(t, rows.position); });
     if (recipe.rule == Rule::Mixture || speaking < 2) return 0;
     const double nobody = logSumExp<Real>(rows.rows[0].data(), rows.rows[0].size());
-    double sum = logZ(recipe, rows, 0, all.size()) - nobody;
+    // Without those clauses stage composed has summed the same already.
+    const bool summed = stages.scale == 1 && !recipe.commonShift && !recipe.plausibility &&
+                        (recipe.eosPolicy == EosPolicy::Sum || recipe.stopIds.empty());
+    double sum = (summed ? stages.logNormaliserComposed : logZ(recipe, rows, 0, all.size())) - nobody;
     for (std::size_t i = 0; i < all.size(); ++i)
         if (score::speaksAt(all[i], rows.position)) sum -= logZ(recipe, rows, i, i + 1) - nobody;
     return sum;
@@ -92,7 +95,7 @@ Diagnostics diagnose(const Recipe& recipe, std::span<const PriorTerm> /*priors*/
     const bool warm = !stages.greedy && recipe.temperature != 1.0;
     out.driftComposed = warm ? divergence::kl(stages.priors.data(), base, n) : out.drift;
     out.driftDrawn = stages.logKept == 0 ? out.drift : driftDrawn(stages, base, n);
-    out.interference = interference(recipe, rows);
+    out.interference = interference(recipe, rows, stages);
     out.logNormaliser = stages.logNormaliser;
     out.scale = stages.scale;
     out.noSay = stages.noSay;

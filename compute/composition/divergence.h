@@ -20,8 +20,6 @@ struct Pair {
 template <class Real>
 COUNTERPOINT_API double kl(const Real* p, const Real* q, std::size_t n);
 template <class Real>
-COUNTERPOINT_API double entropy(const Real* p, std::size_t n);
-template <class Real>
 COUNTERPOINT_API Pair compare(const Real* p, const Real* q, std::size_t n);
 
 }  // namespace counterpoint::compute::divergence

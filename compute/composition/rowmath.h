@@ -11,6 +11,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "compute/composition/rowkernels.h"
+
 namespace counterpoint::compute::rowmath {
 
 /// e^x for x <= 88; 0 below the smallest normal float.
@@ -62,22 +64,36 @@ inline Real logOf(Real x) noexcept {
 template <class Real>
 constexpr Real kMinusInfinity = -std::numeric_limits<Real>::infinity();
 
+// The loops; rowkernels.cpp compiles them for float32 once per instruction set.
 template <class Real>
-inline Real maxOf(const Real* x, std::size_t n) noexcept {
+[[gnu::always_inline]] inline Real maxLoop(const Real* x, std::size_t n) noexcept {
     Real best = kMinusInfinity<Real>;
 #pragma omp simd reduction(max : best)
     for (std::size_t v = 0; v < n; ++v) best = x[v] > best ? x[v] : best;
     return best;
 }
 
-/// Σ exp(factor · (x − shift)); elements in Real precision, sum in float64.
 template <class Real, class In>
-inline double sumExp(const In* x, double shift, double factor, std::size_t n) noexcept {
+[[gnu::always_inline]] inline double sumExpLoop(const In* x, double shift, double factor, std::size_t n) noexcept {
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (std::size_t v = 0; v < n; ++v)
         sum += static_cast<double>(expOf(static_cast<Real>((static_cast<double>(x[v]) - shift) * factor)));
     return sum;
+}
+
+template <class Real>
+inline Real maxOf(const Real* x, std::size_t n) noexcept {
+    return rowkernels::maxOf(x, n);
+}
+
+/// Σ exp(factor · (x − shift)); elements in Real precision, sum in float64.
+template <class Real, class In>
+inline double sumExp(const In* x, double shift, double factor, std::size_t n) noexcept {
+    if constexpr (std::is_same_v<Real, float>)
+        return rowkernels::sumExp(x, shift, factor, n);
+    else
+        return sumExpLoop<Real>(x, shift, factor, n);
 }
 
 /// log Σ exp x; −∞ when nothing is finite.

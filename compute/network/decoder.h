@@ -2,7 +2,7 @@
 // One decoding state over shared weights: tokens in, raw logits out, on the CPU in float32 (weights widened as they are
 // read).
 //   x = embedding;  x += O·attention(norm(x));  x += down(silu(gate(norm x)) · up(norm x));  logits = head · norm(x)
-// A prompt goes through in chunks of 64; the stop token is read before every layer of every chunk. One token, a chunk
+// A prompt goes through in chunks; the stop token is read before every layer of every chunk. One token, a chunk
 // or a whole recomputation give the same bits (kernels.h), with any number of threads. Shapes: ids [n]; logits
 // [rows][V]. Errors: std::bad_alloc; the caller has checked ids and positions. Thread: one owner.
 

@@ -174,13 +174,13 @@ PlotData distribution(const Trace& trace, const View& view) {
         plot.x.categories.push_back(tokenLabel(trace.tokenizer.get(), tokens[k].token));
         if (tokens[k].token == selected) plot.cursorX = static_cast<double>(k);
     }
-    plot.x.categories.push_back("all others");
+    plot.x.categories.push_back("others");
     plot.note = "Position " + std::to_string(step->position);
     if (step->token != kNoToken)
         plot.note += (step->prompt   ? ": given "
                       : step->forced ? ": chosen by hand "
                                      : ": drawn ") +
-                     tokenLabel(trace.tokenizer.get(), step->token) + ", p̂ = " + fixed(std::exp(step->logProb), 3);
+                     tokenLabel(trace.tokenizer.get(), step->token) + ", p = " + fixed(std::exp(step->logProb), 3);
     plot.note += "; " + std::to_string(step->keptCount) + (step->keptCount == 1 ? " token" : " tokens") + " kept";
     return plot;
 }
@@ -188,7 +188,7 @@ PlotData distribution(const Trace& trace, const View& view) {
 PlotData ledger(const Trace& trace, const View& view) {
     PlotData plot;
     plot.x.title = "Term";
-    plot.y.title = "Share of log p̂ (nats)";
+    plot.y.title = "Share of log p (nats)";
     if (trace.at(view.cursor) == nullptr) {
         plot.empty = trace.steps.empty() ? kNothing : kNoStep;
         return plot;
@@ -211,7 +211,7 @@ PlotData ledger(const Trace& trace, const View& view) {
         return plot;
     }
     Series s;
-    s.name = "log p̂(" + label + ")";
+    s.name = "log p(" + label + ")";
     s.kind = SeriesKind::Waterfall;
     s.colour = -2;
     double running = 0;
@@ -227,8 +227,8 @@ PlotData ledger(const Trace& trace, const View& view) {
     running = 0;
     term(s, plot.x, "total", split.total, running, -2);
     plot.series.push_back(std::move(s));
-    plot.note = label + " at position " + std::to_string(view.cursor) + ": log p̂ = " + fixed(split.total, 3) +
-                " nats, p̂ = " + fixed(std::exp(split.total), 4);
+    plot.note = label + " at position " + std::to_string(view.cursor) + ": log p = " + fixed(split.total, 3) +
+                " nats, p = " + fixed(std::exp(split.total), 4);
     return plot;
 }
 

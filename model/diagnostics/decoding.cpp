@@ -83,7 +83,7 @@ PlotData divergences(const Trace& trace, const View& view) {
     PlotData plot = positions(trace, view, "Divergence (nats)");
     plot.y2.title = "Total variation";
     if (!plot.empty.empty()) return plot;
-    plot.series.push_back(line(trace, "KL(p_b‖p̂)", 1, field(&Diagnostics::klFromBase)));
+    plot.series.push_back(line(trace, "KL from base", 1, field(&Diagnostics::klFromBase)));
     plot.series.push_back(line(trace, "Jensen–Shannon", 2, field(&Diagnostics::js)));
     Series tv = line(trace, "total variation", 3, field(&Diagnostics::tv));
     tv.secondAxis = true;
@@ -94,7 +94,7 @@ PlotData divergences(const Trace& trace, const View& view) {
 PlotData entropy(const Trace& trace, const View& view) {
     PlotData plot = positions(trace, view, "Entropy (nats)");
     if (!plot.empty.empty()) return plot;
-    plot.series.push_back(line(trace, "H(p̂)", -2, field(&Diagnostics::entropy)));
+    plot.series.push_back(line(trace, "entropy", -2, field(&Diagnostics::entropy)));
     plot.series.push_back(line(trace, "surprise of the token", -1, [](const Step& step) {
         return step.token == compute::kNoToken ? kNone : -static_cast<double>(step.logProb);
     }));

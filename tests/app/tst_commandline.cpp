@@ -18,7 +18,8 @@ class TestCommandLine : public QObject {
                  {"counterpoint run SESSION --out DIR", "counterpoint replay DIR", "--screenshot FILE", "--device",
                   "--dtype", "--threads", "--dump", "--figures", "Exit codes"})
                 QVERIFY2(help.out.contains(part), part);
-            for (const char* later : {"score", "route", "sweep"}) QVERIFY2(!help.out.contains(later), later);
+            for (const char* later : {"counterpoint score", "counterpoint route", "counterpoint sweep"})
+                QVERIFY2(!help.out.contains(later), later);
             const Finished version = runProgram({QStringLiteral("--version")}, {home});
             COMPARE_CODE(version, 0);
             QVERIFY2(version.out.startsWith("Counterpoint "), version.out.constData());

@@ -56,6 +56,11 @@ const std::vector<Clause> kClauses = {
      [](R& r, P&) {
          r.specialists[0].mask.positions = {{{0, 3}, {4, 9}}};
      }},
+    {"mask of positions, outside",
+     [](R& r, P&) {
+         r.specialists[0].mask.positions = {{{0, 3}, {4, 9}}};
+     },
+     [](R&, P&) {}},
     {"mask of both",
      [](R& r, P&) {
          r.specialists[0].mask = {{{1, 2}}, {{{3, 5}}}};

@@ -152,7 +152,7 @@ class TestNetworkModels : public QObject {
     }
 
     void sameBitsWithAnyNumberOfThreads() {
-        Toy toy;  // large enough that the work is shared: 40 chunks of 64 × 320 × 256
+        Toy toy;  // large enough that the work is shared between threads
         toy.hidden = 256;
         toy.intermediate = 704;
         toy.headDim = 32;

@@ -93,7 +93,8 @@ qt_libraries='libQt' torch_libraries='libtorch|libc10' spm_libraries='libsentenc
 without "$build/bin/libcompute.so" "libcompute needs none of Qt, torch, libgomp, SentencePiece" \
     "$qt_libraries|$torch_libraries|libgomp|$spm_libraries"
 without "$build/bin/counterpoint_spm.so" "the spm module needs no torch and no Qt" "$qt_libraries|$torch_libraries"
-[ -z "$network" ] || without "$build/bin/counterpoint_network.so" "the network module needs no Qt and no SentencePiece" "$qt_libraries|$spm_libraries"
+# Debian's libtorch brings Qt 5 by way of OpenCV; ours is Qt 6.
+[ -z "$network" ] || without "$build/bin/counterpoint_network.so" "the network module needs no Qt 6 and no SentencePiece" "libQt6|$spm_libraries"
 [ ! -f "$build/bin/counterpoint" ] ||
     without "$build/bin/counterpoint" "the program links neither torch nor SentencePiece" "$torch_libraries|$spm_libraries"
 

@@ -1,0 +1,54 @@
+#pragma once
+// The training text: stories separated by <|endoftext|> lines, the last ones held out, and batches of windows cut from
+// it.
+//   stream = BOS story EOS BOS story EOS …, stories shuffled (an epoch) or drawn by weight with replacement
+// Shapes: a batch is [B, W] inputs and the tokens after them. Deterministic in the seed. Thread: one owner.
+// Errors: Error when the file has too few stories.
+
+#include <filesystem>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compute/step.h"
+#include "compute/text/tokenizer.h"
+
+namespace counterpoint::network::train {
+
+using compute::TokenId;
+using compute::Tokenizer;
+
+struct Corpus {
+    std::vector<std::string> train, heldOut;
+};
+
+/// The piece after the last separator is cut off in a sample of bytes and is dropped.
+Corpus readCorpus(const std::filesystem::path& text, std::size_t heldOut);
+
+/// Each story as [BOS] ids [EOS].
+std::vector<std::vector<TokenId>> encodeStories(std::span<const std::string> stories, const Tokenizer& tokenizer);
+
+struct Batch {
+    std::int64_t rows = 0, window = 0;
+    std::vector<std::int64_t> input, target;  ///< [rows·window]
+};
+
+class WindowStream {
+  public:
+    /// weight empty: every story once per epoch.
+    WindowStream(std::span<const std::vector<TokenId>> stories, std::vector<double> weight, std::uint64_t seed);
+    Batch next(std::int64_t rows, std::int64_t window);
+    double epochs() const { return m_epochs; }
+
+  private:
+    void refill();
+    std::span<const std::vector<TokenId>> m_stories;
+    std::vector<double> m_cumulative;
+    std::mt19937_64 m_random;
+    std::vector<std::int64_t> m_tokens;
+    std::size_t m_at = 0;
+    double m_epochs = 0;
+};
+
+}  // namespace counterpoint::network::train

@@ -1,0 +1,296 @@
+// The document as a window sees it: undo, decode, what-if, branches, cursor, notices, opening and saving; and that a fast
+// source never holds the window's thread up (HAZARDS A19).
+
+#include "compute/error.h"
+#include "compute/files/atomicfile.h"
+#include "model/document.h"
+#include "tests/model/scripted.h"
+#include "tests/support/fixture.h"
+
+#include <QElapsedTimer>
+#include <QSignalSpy>
+#include <QTimer>
+
+#include <thread>
+
+using namespace counterpoint;
+using namespace counterpoint::model;
+using namespace counterpoint::tests;
+
+namespace {
+
+std::map<std::string, Script> three() {
+    std::map<std::string, Script> scripts;
+    int key = 1;
+    for (const char* name : {"model", "math", "poetry"}) scripts[name].logits = mixing(key++);
+    return scripts;
+}
+
+Session threeSession(std::int64_t newTokens = 24) {
+    Session s = sessionOf({"model", "math", "poetry"});
+    s.decoding.maxNewTokens = newTokens;
+    return s;
+}
+
+Session weighted(Session s, double weight) {
+    s.specialists[0].weight = weight;
+    return s;
+}
+
+}  // namespace
+
+class TestDocument : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    void init() { failOnAnyWarning(); }
+
+    void undoOneStepPerDrag() {
+        Document doc(nullptr, opener(three()));
+        doc.setSession(threeSession());
+        const Session start = doc.session();
+        for (int i = 1; i <= 50; ++i) doc.setSession(weighted(start, i * 0.01), "weight of math");
+        doc.endMerge();
+        for (int i = 51; i <= 60; ++i) doc.setSession(weighted(start, i * 0.01), "weight of math");
+        doc.endMerge();
+        doc.setSession(weighted(start, 2));
+        doc.setSession(weighted(start, 2));  // no change, no step
+        doc.undo();
+        QCOMPARE(doc.session().specialists[0].weight, 0.6);
+        doc.undo();
+        QCOMPARE(doc.session().specialists[0].weight, 0.5);
+        doc.undo();
+        QVERIFY(doc.session() == start);
+        doc.redo();
+        doc.redo();
+        doc.redo();
+        QVERIFY(!doc.canRedo());
+        QCOMPARE(doc.session().specialists[0].weight, 2.0);
+        doc.undo();
+        doc.setSession(weighted(start, 3));
+        QVERIFY(!doc.canRedo());
+        for (int i = 0; i < 500; ++i) doc.setSession(weighted(start, i));
+        int steps = 0;
+        for (; doc.canUndo(); ++steps) doc.undo();
+        QVERIFY(steps > 500);
+    }
+
+    void decodesAndFollows() {
+        Document doc(nullptr, opener(three()));
+        doc.setSession(threeSession());
+        QTRY_VERIFY(doc.ready());
+        QCOMPARE(doc.status(1).state, SourceStatus::State::Ready);
+        QVERIFY(!doc.busy());
+        doc.generate();
+        QVERIFY(doc.running());
+        QTRY_VERIFY(!doc.running());
+        const Trace* trace = doc.trace();
+        QVERIFY(trace != nullptr);
+        QCOMPARE(trace->steps.size(), std::size_t{26});
+        QCOMPARE(trace->tokens.size(), std::size_t{27});
+        QCOMPARE(trace->tokenBytes.size(), std::size_t{27});
+        QCOMPARE(trace->stop, std::string("limit"));
+        QCOMPARE(trace->name, std::string("1"));
+        QVERIFY(trace->text().starts_with("ab"));
+        QCOMPARE(doc.view().cursor, Position{26});
+        QVERIFY(doc.followsEnd());
+        doc.setCursor(5);
+        QVERIFY(!doc.followsEnd());
+        doc.stepOnce();
+        QTRY_VERIFY(!doc.running());
+        QCOMPARE(doc.trace()->steps.size(), std::size_t{27});
+        QCOMPARE(doc.traces().size(), std::size_t{1});
+        QCOMPARE(doc.view().cursor, Position{5});
+        doc.setCursor(1000);
+        QCOMPARE(doc.view().cursor, Position{27});
+        QVERIFY(doc.followsEnd());
+        doc.continueDecode();
+        QTRY_VERIFY(!doc.running());
+        QCOMPARE(doc.trace()->steps.size(), std::size_t{27 + 24});
+        QCOMPARE(doc.view().cursor, Position{51});
+    }
+
+    void whatIf() {
+        Document doc(nullptr, opener(three()));
+        doc.setSession(threeSession());
+        doc.generate();
+        QTRY_VERIFY(!doc.busy());
+        const std::vector<StepPtr> before = doc.trace()->steps;
+        const Session dials = doc.session();
+        QSignalSpy done(&doc, &Document::recomposed);
+        for (int i = 1; i <= 100; ++i) doc.setSession(weighted(dials, 1.0 - i * 0.02), "drag");
+        QTRY_VERIFY(!doc.busy());
+        QVERIFY(done.count() >= 1);
+        QVERIFY(doc.trace()->flip.has_value());
+        QCOMPARE(doc.trace()->session.specialists[0].weight, -1.0);
+        QCOMPARE(doc.trace()->decodedWith.specialists[0].weight, 1.0);
+        QVERIFY(doc.trace()->steps[10]->logProb != before[10]->logProb);
+        QCOMPARE(doc.trace()->steps[10]->token, before[10]->token);
+        doc.undo();
+        QTRY_VERIFY(!doc.busy());
+        QVERIFY(!doc.trace()->flip.has_value());
+        QCOMPARE(doc.trace()->steps[10]->logProb, before[10]->logProb);
+    }
+
+    void dialsDuringADecode() {
+        auto scripts = three();
+        scripts["model"].onForward = [](std::span<const TokenId>) { std::this_thread::sleep_for(std::chrono::milliseconds(2)); };
+        Document doc(nullptr, opener(scripts));
+        doc.setSession(threeSession(150));
+        doc.generate();
+        QTRY_VERIFY(doc.trace() != nullptr && doc.trace()->steps.size() > 20);
+        Session s = doc.session();
+        s.decoding.temperature = 0;
+        doc.setSession(s);
+        QTRY_VERIFY(!doc.busy());
+        QVERIFY(doc.trace()->steps.back()->greedy);
+        QVERIFY(doc.trace()->steps.front()->greedy);  // what was there is shown under the dials of now
+        QVERIFY(doc.trace()->flip.has_value());
+    }
+
+    void branches() {
+        Document doc(nullptr, opener(three()));
+        doc.setSession(threeSession(10));
+        doc.generate();
+        QTRY_VERIFY(!doc.busy());
+        const auto trunk = doc.traces().front();
+        doc.setSession(weighted(doc.session(), 0.5));
+        doc.branch(8, 120);
+        QTRY_VERIFY(!doc.busy());
+        QCOMPARE(doc.traces().size(), std::size_t{2});
+        const Trace& branch = *doc.trace();
+        QCOMPARE(branch.name, std::string("1.1"));
+        QCOMPARE(branch.parent, trunk->id);
+        QCOMPARE(branch.branchedAt, Position{8});
+        QCOMPARE(branch.tokens[8], 120);
+        QVERIFY(branch.at(8)->forced);
+        QVERIFY(!branch.at(7)->forced);
+        QCOMPARE(branch.steps.size(), std::size_t{8 + 10});
+        QVERIFY(std::equal(branch.tokens.begin(), branch.tokens.begin() + 8, trunk->tokens.begin()));
+        doc.branch(5, 121);
+        QTRY_VERIFY(!doc.busy());
+        QCOMPARE(doc.trace()->name, std::string("1.1.1"));
+        // The trunk remembers the dials it was shown with.
+        doc.setSession(weighted(doc.session(), 3));
+        QTRY_VERIFY(!doc.busy());
+        doc.selectTrace(trunk->id);
+        QTRY_VERIFY(!doc.busy());
+        QCOMPARE(doc.session().specialists[0].weight, trunk->session.specialists[0].weight);
+        doc.undo();
+        QCOMPARE(doc.session().specialists[0].weight, 3.0);
+    }
+
+    void failuresAreNotices() {
+        auto scripts = three();
+        scripts["bad"].logits = [](std::span<const TokenId>, std::span<float>) { throw std::runtime_error("native"); };
+        Document doc(nullptr, opener(scripts));
+        doc.setSession(threeSession(4));
+        doc.generate();
+        QTRY_VERIFY(!doc.busy());
+        const Trace* before = doc.trace();
+        const std::size_t steps = before->steps.size();
+        Session s = doc.session();
+        s.specialists[1].path = "missing";
+        doc.setSession(s);
+        QTRY_VERIFY(!doc.busy());
+        QCOMPARE(doc.notices().size(), std::size_t{1});
+        QCOMPARE(doc.status(2).state, SourceStatus::State::Failed);
+        QVERIFY(!doc.ready());
+        s.specialists[1].path = "bad";
+        doc.setSession(s);
+        QTRY_VERIFY(!doc.busy());
+        doc.generate();
+        QTRY_VERIFY(!doc.busy());
+        QCOMPARE(doc.notices().size(), std::size_t{2});
+        QCOMPARE(doc.notices()[1].level, Notice::Level::Failure);
+        QCOMPARE(doc.notices()[1].details, std::string("native"));
+        doc.dismiss(doc.notices()[0].id);
+        QCOMPARE(doc.notices().size(), std::size_t{1});
+        doc.selectTrace(before->id);
+        QCOMPARE(doc.trace()->steps.size(), steps);
+        s.specialists[1].path = "poetry";
+        doc.setSession(s);
+        QTRY_VERIFY(doc.ready());
+        doc.generate();
+        QTRY_VERIFY(!doc.busy());
+        QCOMPARE(doc.trace()->steps.size(), std::size_t{6});
+    }
+
+    void opensAndSaves() {
+        QTemporaryDir folder;
+        const std::filesystem::path root = folder.path().toStdString();
+        Document doc(nullptr, opener(three()));
+        doc.setSession(threeSession(4));
+        doc.generate();
+        QTRY_VERIFY(!doc.busy());
+        QVERIFY(doc.modified());
+        doc.save(root / "s.session.json");
+        QVERIFY(!doc.modified());
+        doc.setSession(weighted(doc.session(), 0.25));
+        QVERIFY(doc.modified());
+        QTRY_VERIFY(!doc.busy());
+        for (const char* name : {"x.bank.json", "x.safetensors", "x.pt", "x.gguf", "x.txt", "x.json", "nothing"}) {
+            if (std::string(name) != "nothing") compute::writeFile(root / name, "{}");
+            QVERIFY_EXCEPTION_THROWN(doc.open(root / name), compute::Error);
+            QCOMPARE(doc.session().specialists[0].weight, 0.25);
+            QCOMPARE(doc.traces().size(), std::size_t{1});
+        }
+        doc.open(root / "s.session.json");
+        QCOMPARE(doc.session().specialists[0].weight, 1.0);
+        QVERIFY(doc.traces().empty() && !doc.canUndo() && !doc.modified());
+        QTRY_VERIFY(doc.ready());
+        doc.generate();
+        QTRY_VERIFY(!doc.busy());
+        QCOMPARE(doc.trace()->steps.size(), std::size_t{6});
+    }
+
+    void fastSourceLeavesTheWindowAlone() {
+        auto scripts = std::map<std::string, Script>{};
+        Script fast;
+        fast.vocabulary = 300;
+        fast.logits = [](std::span<const TokenId> read, std::span<float> out) {
+            for (std::size_t v = 3; v < out.size(); ++v) out[v] = static_cast<float>((v * 7 + read.size() * 13) % 11);
+        };
+        scripts["model"] = fast;
+        Document doc(nullptr, opener(scripts));
+        Session s = sessionOf({"model"});
+        s.decoding.maxNewTokens = 12000;
+        doc.setSession(s);
+        QTRY_VERIFY(doc.ready());
+        QSignalSpy changed(&doc, &Document::traceChanged);
+        qint64 worst = 0;
+        QElapsedTimer beat, whole;
+        QTimer heart;
+        heart.setInterval(5);
+        connect(&heart, &QTimer::timeout, &doc, [&] {
+            worst = std::max(worst, beat.restart());
+        });
+        doc.generate();
+        beat.start();
+        whole.start();
+        heart.start();
+        QTRY_VERIFY_WITH_TIMEOUT(!doc.running(), 60000);
+        const auto elapsed = whole.elapsed();
+        heart.stop();
+        qInfo("%zu tokens in %lld ms, slowest beat %lld ms, %lld redraws", doc.trace()->tokens.size(), static_cast<long long>(elapsed),
+              static_cast<long long>(worst), static_cast<long long>(changed.count()));
+        QCOMPARE(doc.trace()->tokens.size(), std::size_t{3 + 12000});
+        for (std::size_t i = 0; i < doc.trace()->steps.size(); ++i) QCOMPARE(doc.trace()->steps[i]->position, static_cast<Position>(i + 1));
+        QVERIFY2(worst < 100, qPrintable(QString::number(worst)));
+        QVERIFY(changed.count() <= elapsed / 30 + 5);
+        // Stop: nothing is left to come within a second.
+        s.decoding.maxNewTokens = 1000000;
+        doc.setSession(s);
+        doc.generate();
+        QTRY_VERIFY(doc.trace()->stop.empty() && doc.trace()->steps.size() > 500);
+        whole.restart();
+        doc.stop();
+        QTRY_VERIFY(!doc.running());
+        QVERIFY(whole.elapsed() < 1000);
+        QVERIFY(doc.engine().drain().empty());
+        QCOMPARE(doc.trace()->stop, std::string("user"));
+        QCOMPARE(doc.trace()->steps.size(), doc.trace()->tokens.size() - 1);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestDocument)
+#include "tst_document.moc"

@@ -1,0 +1,143 @@
+// Real models through runSession: golden texts of one and of three models (shared/models, made by an independent
+// implementation, see the files' notes), cache on and off, 1 and 2 threads, locale, replay.
+
+#include "compute/error.h"
+#include "compute/files/atomicfile.h"
+#include "compute/files/json.h"
+#include "model/runner.h"
+#include "tests/support/fixture.h"
+#include "tests/support/germanlocale.h"
+
+#include <cmath>
+
+using namespace counterpoint;
+using namespace counterpoint::model;
+using namespace counterpoint::tests;
+using compute::Json;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+Session three() {
+    Session s = sessionForModel(shared("models/stories260K/hf"));
+    for (const char* name : {"dialogue", "animals"}) {
+        SourceEntry entry;
+        entry.name = name;
+        entry.path = shared("models/stories260K-" + std::string(name) + "/hf").string();
+        s.specialists.push_back(std::move(entry));
+    }
+    return s;
+}
+
+std::string allBytes(const fs::path& directory) {
+    std::string all;
+    for (const char* name : {"trace.jsonl", "session.json", "log_prob.safetensors", "sources.safetensors"}) all += compute::readFile(directory / name);
+    return all;
+}
+
+}  // namespace
+
+class TestRealRuns : public QObject {
+    Q_OBJECT
+    QTemporaryDir m_folder;
+    fs::path folder(const std::string& name) const { return fs::path(m_folder.path().toStdString()) / name; }
+
+  private Q_SLOTS:
+    void init() { failOnAnyWarning(); }
+
+    void golden_data() {
+        QTest::addColumn<bool>("cache");
+        QTest::newRow("cache on") << true;
+        QTest::newRow("cache off") << false;
+    }
+    void golden() {
+        QFETCH(bool, cache);
+        REQUIRE_SHARED("models/stories260K/golden.json");
+        const Json golden = compute::readJson(shared("models/stories260K/golden.json"));
+        for (const Json& c : golden["cases"]) {
+            Session s = sessionForModel(shared("models/stories260K/hf"));
+            s.prompt = c["prompt"];
+            s.decoding.temperature = 0;
+            const auto ids = c["ids"].get<std::vector<compute::TokenId>>();
+            s.decoding.maxNewTokens = static_cast<std::int64_t>(ids.size() - c["prompt_ids"].size());
+            RunOptions options;
+            options.cache = cache;
+            const RunResult result = runSession(s, options);
+            QCOMPARE(result.trace.tokens, ids);
+        }
+    }
+
+    void composedGolden() {
+        REQUIRE_SHARED("models/composed_golden.json");
+        const Json golden = compute::readJson(shared("models/composed_golden.json"));
+        double worst = 0;
+        for (const Json& c : golden["cases"]) {
+            Session s = three();
+            s.prompt = c["prompt"];
+            for (SourceEntry& e : s.specialists) e.weight = c["weights"][e.name];
+            s.decoding.temperature = 0;
+            const auto ids = c["ids"].get<std::vector<compute::TokenId>>();
+            const auto given = static_cast<std::int64_t>(c["prompt_ids"].size());
+            s.decoding.maxNewTokens = static_cast<std::int64_t>(ids.size()) - given;
+            const RunResult result = runSession(s, {});
+            QCOMPARE(result.trace.tokens, ids);
+            const auto drift = c["drift"].get<std::vector<double>>();
+            QCOMPARE(static_cast<std::int64_t>(drift.size()), s.decoding.maxNewTokens);
+            for (std::size_t i = 0; i < drift.size(); ++i) {
+                const compute::Step* step = result.trace.at(given + static_cast<compute::Position>(i));
+                worst = std::max(worst, std::abs(step->diagnostics.drift - drift[i]));
+            }
+        }
+        qInfo("largest difference of drift: %g nats", worst);
+        QVERIFY(worst < 1e-3);
+    }
+
+    void sameFiles() {
+        REQUIRE_SHARED("models/stories260K/hf");
+        const Session s = three();
+        const std::set<std::string> dumps{"log_prob", "sources"};
+        RunOptions options;
+        options.dumps = dumps;
+        options.threads = 1;
+        writeRun(runSession(s, options), folder("one"), dumps);
+        options.threads = 2;
+        writeRun(runSession(s, options), folder("two"), dumps);
+        QVERIFY(allBytes(folder("one")) == allBytes(folder("two")));
+        {
+            const GermanLocale german;
+            if (!german.on) QSKIP("no locale with a decimal comma can be had: this check did not run");
+            writeRun(runSession(s, options), folder("de"), dumps);
+        }
+        QVERIFY(allBytes(folder("one")) == allBytes(folder("de")));
+        QCOMPARE(replay(folder("one"), options).kind, ReplayVerdict::Kind::Identical);
+        const Json summary = compute::readJson(folder("one") / "summary.json");
+        QCOMPARE(summary["sha256"].size(), std::size_t{3});
+        QVERIFY(summary["versions"].contains("torch"));
+        // Weights that are not the session's are reported.
+        Session other = s;
+        other.base.sha256 = std::string(64, '0');
+        other.decoding.maxNewTokens = 1;
+        QCOMPARE(runSession(other, {}).notices.size(), std::size_t{1});
+    }
+
+    void brokenModels() {
+        REQUIRE_SHARED("models/stories260K/hf");
+        const fs::path bad = folder("bad");
+        fs::create_directories(bad);
+        for (const auto& entry : fs::directory_iterator(shared("models/stories260K/hf"))) fs::copy_file(entry.path(), bad / entry.path().filename());
+        fs::resize_file(bad / "model.safetensors", fs::file_size(bad / "model.safetensors") - 64);
+        Session s = three();
+        s.decoding.maxNewTokens = 3;
+        const Session good = s;
+        s.specialists[0].path = bad.string();
+        for (int n = 0; n < 20; ++n) {
+            if (n == 10) fs::remove(bad / "config.json");
+            QVERIFY_EXCEPTION_THROWN(runSession(s, {}), compute::Error);
+        }
+        QCOMPARE(runSession(good, {}).trace.stop, std::string("limit"));
+    }
+};
+
+QTEST_GUILESS_MAIN(TestRealRuns)
+#include "tst_realruns.moc"

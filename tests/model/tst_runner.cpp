@@ -1,0 +1,259 @@
+// Run directories with scripted sources: rows and keys, streamed text (HAZARDS A28), locale (A1), replay, foreign folders, dumps.
+
+#include "compute/error.h"
+#include "compute/files/atomicfile.h"
+#include "compute/files/safetensors.h"
+#include "compute/files/sha256.h"
+#include "model/runner.h"
+#include "tests/model/scripted.h"
+#include "tests/support/fixture.h"
+#include "tests/support/germanlocale.h"
+
+#include <cstring>
+#include <thread>
+
+using namespace counterpoint;
+using namespace counterpoint::model;
+using namespace counterpoint::tests;
+using compute::Json;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+RunOptions scripted() {
+    std::map<std::string, Script> scripts;
+    int key = 1;
+    for (const char* name : {"model", "math", "poetry"}) scripts[name].logits = mixing(key++);
+    // Writes "ä€" and half of a third character, byte by byte.
+    scripts["utf8"].logits = [](std::span<const TokenId> read, std::span<float> out) {
+        static const std::string text = "\xC3\xA4\xE2\x82\xAC\xF0\x9F";
+        certain(out, 3 + static_cast<unsigned char>(text[(read.size() - 3) % text.size()]));
+    };
+    RunOptions options;
+    options.opener = opener(scripts);
+    return options;
+}
+
+Session threeSession(std::int64_t newTokens = 12) {
+    Session s = sessionOf({"model", "math", "poetry"});
+    s.decoding.maxNewTokens = newTokens;
+    return s;
+}
+
+std::vector<Json> rowsOf(const fs::path& directory) {
+    std::vector<Json> rows;
+    const std::string text = compute::readFile(directory / "trace.jsonl");
+    for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) rows.push_back(Json::parse(text.substr(at, text.find('\n', at) - at)));
+    return rows;
+}
+
+std::string allBytes(const fs::path& directory) {
+    std::string all;
+    for (const char* name : {"trace.jsonl", "session.json", "log_prob.safetensors", "sources.safetensors"}) all += compute::readFile(directory / name);
+    return all;
+}
+
+}  // namespace
+
+class TestRunner : public QObject {
+    Q_OBJECT
+    QTemporaryDir m_folder;
+    fs::path folder(const std::string& name) const { return fs::path(m_folder.path().toStdString()) / name; }
+
+  private Q_SLOTS:
+    void init() { failOnAnyWarning(); }
+
+    void rows() {
+        Session s = threeSession();
+        s.specialists[1].enabled = false;
+        const RunResult result = runSession(s, scripted());
+        writeRun(result, folder("rows"), {});
+        const std::vector<Json> rows = rowsOf(folder("rows"));
+        QCOMPARE(rows.size(), std::size_t{14});
+        double sum = 0;
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            const Json& r = rows[i];
+            for (const char* key : {"position", "prompt", "token", "text", "bytes", "forced", "log_prob", "log_probs", "drift", "drift_sum",
+                                    "drift_composed", "drift_drawn", "kl_from_base", "js", "tv", "entropy", "interference", "log_normaliser",
+                                    "winner", "eos", "activity", "scale", "no_say", "priors", "top", "routing"})
+                QVERIFY2(r.contains(key), key);
+            const compute::Step& step = *result.trace.steps[i];
+            QCOMPARE(r["position"], i + 1);
+            QCOMPARE(r["prompt"], i < 2);
+            QCOMPARE(r["token"].get<int>(), step.token);
+            QCOMPARE(r["log_prob"].get<float>(), step.logProb);
+            QCOMPARE(r["log_probs"]["math"].get<float>(), step.logProbs[1]);
+            QCOMPARE(r["log_probs"]["composed"].get<float>(), step.composedLogProb);
+            QVERIFY(!r["log_probs"].contains("poetry"));  // has no say: neither fed nor written
+            QVERIFY(r["activity"].contains("math") && !r["activity"].contains("base"));
+            QCOMPARE(r["top"].size(), std::size_t{20});
+            QCOMPARE(r["top"][0]["log_probs"]["temperature"].get<float>(), step.top[0].temperature);
+            QVERIFY(r["top"][0]["log_probs"].contains("base"));
+            sum += r["drift"].get<double>();
+            QCOMPARE(r["drift_sum"].get<double>(), sum);
+        }
+        const Json summary = Json::parse(compute::readFile(folder("rows") / "summary.json"));
+        QCOMPARE(summary["steps"], 14);
+        QCOMPARE(summary["stop"], "limit");
+        QVERIFY(summary["stop_id"].is_null());
+        QCOMPARE(summary["prompt_ids"], (std::vector<int>{1, 3 + 'a', 3 + 'b'}));
+        QCOMPARE(summary["sum"]["drift"].get<double>(), sum);
+        QCOMPARE(summary["mean"]["drift"].get<double>(), sum / 14);
+        QVERIFY(summary["versions"].contains("counterpoint"));
+        QCOMPARE(Json::parse(compute::readFile(folder("rows") / "session.json"))["base"]["path"].get<std::string>(),
+                 fs::path("/scripted/model").lexically_relative(folder("rows")).string());
+    }
+
+    void textIsStreamed() {
+        Session s = sessionOf({"utf8"});
+        s.decoding.temperature = 0;
+        s.decoding.maxNewTokens = 7;
+        const RunResult result = runSession(s, scripted());
+        writeRun(result, folder("utf8"), {});
+        std::string streamed, bytes;
+        for (const Json& r : rowsOf(folder("utf8"))) {
+            streamed += r["text"].get<std::string>();
+            bytes += compute::fromBase64(r["bytes"].get<std::string>());
+        }
+        QCOMPARE(bytes, std::string("ab\xC3\xA4\xE2\x82\xAC\xF0\x9F"));
+        QCOMPARE(streamed, std::string("ab\xC3\xA4\xE2\x82\xAC\xEF\xBF\xBD"));  // stopped in the middle of a character
+        QCOMPARE(result.trace.text(), streamed);
+    }
+
+    void sameBytesInEveryLocale() {
+        const std::set<std::string> dumps{"log_prob", "sources"};
+        RunOptions options = scripted();
+        options.dumps = dumps;
+        const Session s = threeSession();
+        writeRun(runSession(s, options), folder("c"), dumps);
+        {
+            const GermanLocale german;
+            if (!german.on) QSKIP("no locale with a decimal comma can be had: this check did not run");
+            options.threads = 2;
+            writeRun(runSession(s, options), folder("de"), dumps);
+        }
+        QVERIFY(allBytes(folder("c")) == allBytes(folder("de")));
+    }
+
+    void dumps() {
+        const std::set<std::string> dumps{"log_prob", "sources"};
+        RunOptions options = scripted();
+        options.dumps = dumps;
+        Session s = threeSession();
+        s.specialists[0].temperature = 2;
+        s.decoding.scorePrompt = false;
+        const RunResult result = runSession(s, options);
+        writeRun(result, folder("dumps"), dumps);
+        const auto log = compute::Safetensors::openFile(folder("dumps") / "log_prob.safetensors");
+        const compute::TensorView* p = log.find("log_prob");
+        QCOMPARE(p->shape, (std::vector<std::int64_t>{12, 300}));
+        const auto* values = reinterpret_cast<const float*>(p->bytes.data());
+        for (std::size_t i = 0; i < 12; ++i) QCOMPARE(values[i * 300 + static_cast<std::size_t>(result.trace.steps[i]->token)], result.trace.steps[i]->logProb);
+        const auto recording = compute::Safetensors::openFile(folder("dumps") / "sources.safetensors");
+        QCOMPARE(recording.metadata().at("format"), std::string("counterpoint.recording/1"));
+        QCOMPARE(recording.metadata().at("base"), std::string("base"));
+        QCOMPARE(recording.find("tokens")->shape, (std::vector<std::int64_t>{15}));
+        const auto* ids = reinterpret_cast<const std::int64_t*>(recording.find("tokens")->bytes.data());
+        for (std::size_t i = 0; i < 15; ++i) QCOMPARE(ids[i], static_cast<std::int64_t>(result.trace.tokens[i]));
+        const compute::TensorView* math = recording.find("logits.math");
+        QCOMPARE(math->shape, (std::vector<std::int64_t>{15, 300}));
+        // The source as it spoke, before the session's temperature for it: differences of logits are the script's.
+        std::vector<float> raw(300);
+        mixing(2)(std::span(result.trace.tokens).first(15), raw);
+        const auto* last = reinterpret_cast<const float*>(math->bytes.data()) + 14 * 300;
+        QVERIFY(std::abs((last[100] - last[50]) - (raw[100] - raw[50])) < 1e-4);
+        // A later run without dumps leaves none behind that belong to another trace.
+        writeRun(result, folder("dumps"), {});
+        QVERIFY(!fs::exists(folder("dumps") / "log_prob.safetensors"));
+    }
+
+    void replays() {
+        const RunOptions options = scripted();
+        writeRun(runSession(threeSession(), options), folder("replay"), {});
+        QCOMPARE(replay(folder("replay"), options).kind, ReplayVerdict::Kind::Identical);
+        const fs::path file = folder("replay") / "trace.jsonl";
+        const std::string good = compute::readFile(file);
+        const auto tamper = [&](std::size_t line, const std::function<void(OrderedJson&)>& change) {
+            std::string text;
+            std::size_t n = 0;
+            for (std::size_t at = 0; at < good.size(); at = good.find('\n', at) + 1, ++n) {
+                OrderedJson row = OrderedJson::parse(good.substr(at, good.find('\n', at) - at));
+                if (n == line) change(row);
+                text += row.dump() + "\n";
+            }
+            compute::writeFile(file, text);
+            return replay(folder("replay"), options);
+        };
+        ReplayVerdict v = tamper(9, [](OrderedJson& r) { r["token"] = 299; });
+        QCOMPARE(v.kind, ReplayVerdict::Kind::Diverged);
+        QCOMPARE(v.position, Position{10});
+        v = tamper(4, [](OrderedJson& r) { r["log_probs"]["composed"] = r["log_probs"]["composed"].get<double>() + 3e-5; });
+        QCOMPARE(v.kind, ReplayVerdict::Kind::WithinTolerance);
+        QVERIFY(std::abs(v.gap - 3e-5) < 1e-6);
+        v = tamper(4, [](OrderedJson& r) { r["log_probs"]["composed"] = r["log_probs"]["composed"].get<double>() + 2e-4; });
+        QCOMPARE(v.kind, ReplayVerdict::Kind::Diverged);
+        QCOMPARE(v.position, Position{5});
+        compute::writeFile(file, good.substr(0, good.rfind("{\"position\"")));
+        QCOMPARE(replay(folder("replay"), options).position, Position{14});
+        compute::writeFile(file, "nonsense\n");
+        QVERIFY_EXCEPTION_THROWN(replay(folder("replay"), options), compute::Error);
+    }
+
+    void foreignFolder() {
+        const RunResult result = runSession(threeSession(2), scripted());
+        fs::create_directories(folder("mine"));
+        compute::writeFile(folder("mine") / "thesis.txt", "x");
+        QVERIFY_EXCEPTION_THROWN(writeRun(result, folder("mine"), {}), compute::Error);
+        QVERIFY(!fs::exists(folder("mine") / "trace.jsonl"));
+        compute::writeFile(folder("file"), "x");
+        QVERIFY_EXCEPTION_THROWN(requireRunDirectory(folder("file")), compute::Error);
+        fs::create_directories(folder("empty"));
+        writeRun(result, folder("empty"), {});
+        compute::writeFile(folder("empty") / "notes.txt", "kept");
+        writeRun(result, folder("empty"), {});
+        QCOMPARE(compute::readFile(folder("empty") / "notes.txt"), std::string("kept"));
+    }
+
+    void scoreModeAndInfinities() {
+        Session s = sessionOf({"model", "math"});
+        s.mode = Mode::Score;
+        s.prompt = "hello";
+        RunOptions options = scripted();
+        const RunResult result = runSession(s, options);
+        writeRun(result, folder("score"), {});
+        const std::vector<Json> rows = rowsOf(folder("score"));
+        QCOMPARE(rows.size(), std::size_t{6});
+        QVERIFY(rows.back()["token"].is_null() && rows.back()["log_prob"].is_null());
+        QCOMPARE(rows.back()["prompt"], false);
+        QCOMPARE(replay(folder("score"), options).kind, ReplayVerdict::Kind::Identical);
+    }
+
+    void stoppedByAPerson() {
+        RunOptions options = scripted();
+        std::stop_source stop;
+        options.stop = stop.get_token();
+        std::jthread later([&] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+            stop.request_stop();
+        });
+        const RunResult result = runSession(threeSession(1000000), options);
+        QCOMPARE(result.trace.stop, std::string("user"));
+        QVERIFY(!result.trace.steps.empty());
+    }
+
+    void failuresAreErrors() {
+        Session s = threeSession();
+        s.specialists[0].path = "missing";
+        for (int n = 0; n < 20; ++n) QVERIFY_EXCEPTION_THROWN(runSession(s, scripted()), compute::Error);
+        try {
+            runSession(s, scripted());
+        } catch (const compute::Error& e) {
+            QVERIFY2(!QString::fromStdString(e.sentence()).contains(".."), e.what());
+        }
+        QCOMPARE(runSession(threeSession(2), scripted()).trace.steps.size(), std::size_t{4});
+    }
+};
+
+QTEST_GUILESS_MAIN(TestRunner)
+#include "tst_runner.moc"

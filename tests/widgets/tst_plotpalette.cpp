@@ -1,0 +1,91 @@
+// Text that can be read, colours that can be told apart, numbers for eyes.
+#include "tests/support/fixture.h"
+#include "widgets/palette.h"
+
+#include <limits>
+#include <QApplication>
+#include <QLabel>
+
+using namespace counterpoint;
+using namespace counterpoint::widgets;
+
+class TestPlotPalette : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    void init() { tests::failOnAnyWarning(); }
+
+    void contrastIsWcag() {
+        QVERIFY(std::abs(contrast(Qt::black, Qt::white) - 21) < 1e-9);
+        QVERIFY(std::abs(contrast(QColor("#777777"), Qt::white) - 4.48) < 0.01);  // the well-known near miss
+    }
+
+    void textIsReadable_data() {
+        QTest::addColumn<int>("kind");
+        QTest::newRow("light") << 0;
+        QTest::newRow("dark") << 1;
+        QTest::newRow("paper") << 2;
+    }
+    void textIsReadable() {
+        QFETCH(int, kind);
+        const Theme& t = theme(static_cast<ThemeKind>(kind));
+        for (const QColor& ground : {t.window, t.surface, t.raised})
+            for (const QColor& ink : {t.text, t.quiet, t.warning, t.failure, t.good})
+                QVERIFY2(contrast(ink, ground) >= 4.5,
+                         qPrintable(QString("%1 on %2: %3").arg(ink.name(), ground.name()).arg(contrast(ink, ground))));
+        QVERIFY(contrast(t.onAccent, t.accent) >= 4.5);
+        QVERIFY(contrast(t.accent, t.surface) >= 3);
+        QVERIFY(contrast(t.text, t.selection) >= 4.5);
+    }
+
+    void colourBySourceIsStable() {
+        const Theme& t = theme(ThemeKind::Light);
+        QCOMPARE(seriesColour(t, 1), QColor("#E69F00"));
+        QCOMPARE(seriesColour(t, 8), seriesColour(t, 1));  // repeats, but never the base's
+        QCOMPARE(seriesColour(t, -2), t.accent);
+    }
+
+    void magnitudes() {
+        QCOMPARE(magnitudeColour(Magnitudes::Viridis, 0), QColor("#440154"));
+        QCOMPARE(magnitudeColour(Magnitudes::Viridis, 7), QColor("#FDE725"));
+        QCOMPARE(magnitudeColour(Magnitudes::Cividis, 1), QColor("#FEE838"));
+        double last = -1;  // brighter all the way, so that a grey print keeps the order
+        for (int i = 0; i <= 50; ++i) {
+            const double c = contrast(magnitudeColour(Magnitudes::Cividis, i / 50.0), Qt::black);
+            QVERIFY(c > last);
+            last = c;
+        }
+    }
+
+    void numbers_data() {
+        QTest::addColumn<double>("value");
+        QTest::addColumn<int>("decimals");
+        QTest::addColumn<QString>("text");
+        QTest::newRow("plain") << 1.23456 << 3 << "1.235";
+        QTest::newRow("minus") << -0.5 << 2 << "−0.50";
+        QTest::newRow("minus zero") << -0.0 << 2 << "0.00";
+        QTest::newRow("vanishing") << -1.2e-7 << 3 << "−1.2e−07";
+        QTest::newRow("large") << 2.5e9 << 3 << "2.5e09";
+        QTest::newRow("infinite") << std::numeric_limits<double>::infinity() << 3 << "∞";
+        QTest::newRow("minus infinite") << -std::numeric_limits<double>::infinity() << 3 << "−∞";
+        QTest::newRow("none") << std::numeric_limits<double>::quiet_NaN() << 3 << "–";
+    }
+    void numbers() {
+        QFETCH(double, value);
+        QFETCH(int, decimals);
+        QFETCH(QString, text);
+        QCOMPARE(formatNumber(value, decimals), text);
+    }
+
+    void aThemeReachesWidgetsAtOnce() {
+        QLabel label("x");
+        label.show();  // a style sheet reaches a widget when it is polished
+        applyTheme(*qApp, ThemeKind::Dark);
+        QCOMPARE(label.palette().color(QPalette::Window), theme(ThemeKind::Dark).window);
+        applyTheme(*qApp, ThemeKind::Light);
+        QCOMPARE(label.palette().color(QPalette::Window), theme(ThemeKind::Light).window);
+        QVERIFY(!styleSheetOf(theme(ThemeKind::Light)).contains(QRegularExpression("\\{(line|text|accent)\\}")));
+    }
+};
+
+QTEST_MAIN(TestPlotPalette)
+#include "tst_plotpalette.moc"

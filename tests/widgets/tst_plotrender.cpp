@@ -1,0 +1,194 @@
+// Figures as files: right size, right resolution, nothing a screen decides, the same bytes twice (HAZARDS A29).
+// Called with "--draw FOLDER" the program draws one figure in every format and ends: the child of the scaling test.
+#include "tests/support/fixture.h"
+#include "tests/support/plots.h"
+#include "compute/error.h"
+#include "widgets/plotrender.h"
+
+#include <QApplication>
+#include <QImage>
+#include <QProcess>
+#include <QStandardPaths>
+#include <QXmlStreamReader>
+
+using namespace counterpoint;
+using namespace counterpoint::widgets;
+
+namespace {
+
+const model::FigureStyle kStyle{};
+constexpr FigureFormat kDrawn[] = {FigureFormat::Pdf, FigureFormat::Svg, FigureFormat::Png};
+
+std::string nameOf(FigureFormat format) { return "figure." + std::string(extensionOf(format)); }
+
+QByteArray bytesOf(const QString& path) {
+    QFile file(path);
+    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
+/// Output of a tool that must succeed.
+QByteArray run(const QString& program, const QStringList& arguments) {
+    QProcess process;
+    process.start(program, arguments);
+    if (!process.waitForFinished(60000) || process.exitCode() != 0) return {};
+    return process.readAllStandardOutput();
+}
+
+bool isBlank(const QImage& image) {
+    int dark = 0;
+    for (int y = 0; y < image.height(); ++y)
+        for (int x = 0; x < image.width(); ++x) dark += qGray(image.pixel(x, y)) < 200 ? 1 : 0;
+    return dark < 200;
+}
+
+}  // namespace
+Q_DECLARE_METATYPE(counterpoint::model::PlotData)
+
+class TestPlotRender : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    void init() { tests::failOnAnyWarning(); }
+
+    void theSecondTimeIsByteEqual_data() {
+        QTest::addColumn<model::PlotData>("plot");
+        QTest::newRow("trace") << tests::tracePlot(60);
+        QTest::newRow("activity") << tests::activityPlot(60);
+        QTest::newRow("bars") << tests::barsPlot();
+        QTest::newRow("waterfall") << tests::waterfallPlot();
+        QTest::newRow("gaps") << tests::linePlot({0.1, INFINITY, NAN, 0.2});
+        QTest::newRow("huge") << tests::linePlot({1e-300, 1e300});
+    }
+    void theSecondTimeIsByteEqual() {
+        QFETCH(model::PlotData, plot);
+        for (const FigureFormat format : kDrawn) {
+            const std::string first = drawFigure(plot, kStyle, format);
+            QVERIFY(first.size() > 500);
+            QVERIFY2(first == drawFigure(plot, kStyle, format), std::string(extensionOf(format)).c_str());
+        }
+    }
+
+    void noScreenScaleChangesIt() {
+        QByteArrayList reference;
+        for (const char* scale : {"1", "1.25", "2"}) {
+            QTemporaryDir folder;
+            QProcess child;
+            QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+            environment.insert("QT_SCALE_FACTOR", scale);
+            child.setProcessEnvironment(environment);
+            child.start(QCoreApplication::applicationFilePath(), {"--draw", folder.path()});
+            QVERIFY(child.waitForFinished(60000));
+            QCOMPARE(child.exitCode(), 0);
+            QByteArrayList files;
+            for (const FigureFormat format : kDrawn) files << bytesOf(folder.filePath(QString::fromStdString(nameOf(format))));
+            for (const QByteArray& file : files) QVERIFY(!file.isEmpty());
+            if (reference.isEmpty()) reference = files;
+            for (int i = 0; i < files.size(); ++i) QVERIFY2(files[i] == reference[i], scale);
+        }
+    }
+
+    void pngHasTheSizeAndTheResolution() {
+        model::FigureStyle style;
+        style.widthMm = 135.4667;  // 1600 pixels at 300 dpi
+        style.heightMm = 84.6667;
+        const std::string bytes = drawFigure(tests::tracePlot(40), style, FigureFormat::Png);
+        const QImage image = QImage::fromData(QByteArray::fromStdString(bytes), "PNG");
+        QCOMPARE(image.size(), QSize(1600, 1000));
+        QCOMPARE(image.dotsPerMeterX(), 11811);
+        QCOMPARE(QColor(image.pixel(0, 0)), QColor(Qt::white));
+        QVERIFY(!isBlank(image));
+    }
+
+    void svgHasTheSizeAndStaysInside() {
+        const QByteArray svg = QByteArray::fromStdString(drawFigure(tests::tracePlot(40), kStyle, FigureFormat::Svg));
+        QXmlStreamReader xml(svg);
+        QVERIFY(xml.readNextStartElement());
+        QVERIFY(std::abs(xml.attributes().value("width").toString().remove("mm").toDouble() - 85) < 0.05);
+        const QStringList box = xml.attributes().value("viewBox").toString().split(' ');
+        const double width = box.value(2).toDouble(), height = box.value(3).toDouble();
+        QVERIFY(width > 100 && height > 100);
+        // No line thinner than a quarter point, no coordinate outside the picture (an SVG has no clipping).
+        double stroke = 1e9;
+        while (!xml.atEnd()) {
+            xml.readNext();
+            if (!xml.isStartElement()) continue;
+            // Widths stand on groups; those around a text draw no stroke.
+            if (xml.attributes().hasAttribute("stroke-width"))
+                stroke = xml.attributes().value("stroke") == QLatin1String("none") ? 1e9 : xml.attributes().value("stroke-width").toDouble();
+            if (xml.name() == QLatin1String("polyline") || xml.name() == QLatin1String("path"))
+                QVERIFY2(stroke >= 2.5, qPrintable(QString::number(stroke)));
+            const auto points = xml.attributes().value("points").toString().split(QRegularExpression("[ ,]"), Qt::SkipEmptyParts);
+            for (qsizetype i = 0; i + 1 < points.size(); i += 2) {
+                QVERIFY(points[i].toDouble() >= 0 && points[i].toDouble() <= width);
+                QVERIFY(points[i + 1].toDouble() >= 0 && points[i + 1].toDouble() <= height);
+            }
+        }
+        QVERIFY(!xml.hasError());
+        QVERIFY(svg.contains("DejaVu Sans"));
+    }
+
+    void otherProgramsReadThem() {
+        QTemporaryDir folder;
+        const auto path = [&](const char* name) { return folder.filePath(name); };
+        for (const FigureFormat format : kDrawn)
+            renderFigure(tests::tracePlot(60), kStyle, format, path(nameOf(format).c_str()).toStdString());
+        if (QStandardPaths::findExecutable("pdftoppm").isEmpty() || QStandardPaths::findExecutable("pdffonts").isEmpty() ||
+            QStandardPaths::findExecutable("rsvg-convert").isEmpty())
+            QSKIP("pdftoppm, pdffonts or rsvg-convert is not installed: this check did not run");
+        run("pdftoppm", {"-r", "150", "-png", "-singlefile", path("figure.pdf"), path("fromPdf")});
+        const QImage pdf(path("fromPdf.png"));
+        QVERIFY2(std::abs(pdf.width() - 85 / 25.4 * 150) <= 2 && std::abs(pdf.height() - 60 / 25.4 * 150) <= 2,
+                 qPrintable(QString("%1 x %2").arg(pdf.width()).arg(pdf.height())));
+        QVERIFY(!isBlank(pdf));
+        const QByteArray fonts = run("pdffonts", {path("figure.pdf")});
+        QVERIFY2(fonts.contains("TrueType") && !fonts.contains("Type 3") && QString::fromLatin1(fonts).contains(QRegularExpression("Identity-H +yes")), fonts.constData());
+        const QByteArray info = run("pdfinfo", {path("figure.pdf")});
+        QVERIFY2(info.contains("Pages:") && info.contains("2000"), info.constData());
+        run("rsvg-convert", {"-w", "600", "-o", path("fromSvg.png"), path("figure.svg")});
+        QVERIFY(!isBlank(QImage(path("fromSvg.png"))));
+        const QString keep = qEnvironmentVariable("COUNTERPOINT_PICTURES");
+        if (!keep.isEmpty()) {
+            pdf.save(keep + "/figure-pdf.png");
+            QImage(path("fromSvg.png")).save(keep + "/figure-svg.png");
+        }
+    }
+
+    void tableAndRecipeStandBesideIt() {
+        QTemporaryDir folder;
+        const std::filesystem::path target = folder.filePath("drift.svg").toStdString();
+        const model::PlotData plot = tests::tracePlot(20);
+        renderFigure(plot, kStyle, FigureFormat::Svg, target);
+        QCOMPARE(bytesOf(folder.filePath("drift.csv")).toStdString(), model::toCsv(plot));
+        model::PlotData again;
+        model::FigureStyle style;
+        const QByteArray json = bytesOf(folder.filePath("drift.json"));
+        model::fromJson(compute::OrderedJson::parse(json.constData()), "drift.json", again, style);
+        QCOMPARE(drawFigure(again, style, FigureFormat::Svg), drawFigure(plot, kStyle, FigureFormat::Svg));
+    }
+
+    void nothingToDrawIsSaidAndNoFileIsMade() {
+        QTemporaryDir folder;
+        const std::filesystem::path target = folder.filePath("empty.pdf").toStdString();
+        model::PlotData plot = tests::linePlot({});
+        plot.series.clear();
+        plot.empty = "Nothing decoded yet.";
+        QVERIFY_EXCEPTION_THROWN(renderFigure(plot, kStyle, FigureFormat::Pdf, target), compute::Error);
+        QVERIFY(!std::filesystem::exists(target));
+        QVERIFY_EXCEPTION_THROWN(formatOf("figure.bmp"), compute::Error);
+        model::FigureStyle wrong;
+        wrong.widthMm = NAN;
+        QVERIFY_EXCEPTION_THROWN(drawFigure(tests::tracePlot(5), wrong, FigureFormat::Png), compute::Error);
+    }
+};
+
+int main(int argc, char** argv) {
+    QHashSeed::setDeterministicGlobalSeed();
+    QApplication application(argc, argv);
+    if (argc == 3 && QByteArray(argv[1]) == "--draw") {
+        for (const FigureFormat format : kDrawn)
+            renderFigure(tests::tracePlot(60), kStyle, format, std::filesystem::path(argv[2]) / nameOf(format));
+        return 0;
+    }
+    TestPlotRender test;
+    return QTest::qExec(&test, argc, argv);
+}
+#include "tst_plotrender.moc"
