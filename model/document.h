@@ -105,6 +105,7 @@ class Document : public QObject {
     bool shows(const Session& session) const;
     Trace* present();
     void followEnd();
+    void settle(bool decodeQuiet, bool analysisQuiet);   ///< after the outbox was emptied: what a quiet lane left open is over
     void on(const SourceLoaded& event);
     void on(const Loaded& event);
     void on(const Progress& event);

@@ -24,8 +24,11 @@ std::string rateText(double tokensPerSecond) {
 
 void Document::tick() {
     Private& p = *m_private;
+    // Asked before the outbox is emptied: what a quiet lane had to say is in it.
+    const bool decodeQuiet = !m_engine->decoding(), analysisQuiet = !m_engine->analysing();
     for (const Event& event : m_engine->drain())
         std::visit([this](const auto& e) { on(e); }, event);
+    settle(decodeQuiet, analysisQuiet);
     if (m_running && p.rateClock.isValid() && p.rateClock.elapsed() >= kRateMs && p.rateTokens > 0) {
         m_activity = rateText(1000.0 * static_cast<double>(p.rateTokens) / static_cast<double>(p.rateClock.restart()));
         p.rateTokens = 0;
@@ -167,22 +170,22 @@ void Document::on(const Hashed& e) {
     m_private->tellStatus = true;
 }
 
-void Document::on(const Idle& e) {
+void Document::on(const Idle&) { m_private->tellStatus = true; }
+
+void Document::settle(bool decodeQuiet, bool analysisQuiet) {
     Private& p = *m_private;
-    if (e.decode && !m_engine->decoding()) {
+    if (decodeQuiet && std::exchange(m_loading, false)) {
         // A load that was stopped or failed: what was open before is still open.
-        if (std::exchange(m_loading, false)) {
-            for (auto& [path, status] : p.sources)
-                if (status.state == SourceStatus::State::Loading) status.state = SourceStatus::State::Unloaded;
-            m_progress = -1;
-            m_activity.clear();
-        }
+        for (auto& [path, status] : p.sources)
+            if (status.state == SourceStatus::State::Loading) status.state = SourceStatus::State::Unloaded;
+        m_progress = -1;
+        m_activity.clear();
+        p.tellStatus = true;
     }
-    if (e.analysis && !m_engine->analysing() && m_recomposing) {
-        m_recomposing = false;
+    if (analysisQuiet && std::exchange(m_recomposing, false)) {
         p.recomposing.reset();
+        p.tellStatus = true;
     }
-    p.tellStatus = true;
 }
 
 }  // namespace counterpoint::model

@@ -79,8 +79,8 @@ class TestRunner : public QObject {
                                     "winner", "eos", "activity", "scale", "no_say", "priors", "top", "routing"})
                 QVERIFY2(r.contains(key), key);
             const compute::Step& step = *result.trace.steps[i];
-            QCOMPARE(r["position"], i + 1);
-            QCOMPARE(r["prompt"], i < 2);
+            QCOMPARE(r["position"].get<std::size_t>(), i + 1);
+            QCOMPARE(r["prompt"].get<bool>(), i < 2);
             QCOMPARE(r["token"].get<int>(), step.token);
             QCOMPARE(r["log_prob"].get<float>(), step.logProb);
             QCOMPARE(r["log_probs"]["math"].get<float>(), step.logProbs[1]);
@@ -94,10 +94,10 @@ class TestRunner : public QObject {
             QCOMPARE(r["drift_sum"].get<double>(), sum);
         }
         const Json summary = Json::parse(compute::readFile(folder("rows") / "summary.json"));
-        QCOMPARE(summary["steps"], 14);
-        QCOMPARE(summary["stop"], "limit");
+        QCOMPARE(summary["steps"].get<int>(), 14);
+        QCOMPARE(summary["stop"].get<std::string>(), std::string("limit"));
         QVERIFY(summary["stop_id"].is_null());
-        QCOMPARE(summary["prompt_ids"], (std::vector<int>{1, 3 + 'a', 3 + 'b'}));
+        QCOMPARE(summary["prompt_ids"].get<std::vector<int>>(), (std::vector<int>{1, 3 + 'a', 3 + 'b'}));
         QCOMPARE(summary["sum"]["drift"].get<double>(), sum);
         QCOMPARE(summary["mean"]["drift"].get<double>(), sum / 14);
         QVERIFY(summary["versions"].contains("counterpoint"));
@@ -225,7 +225,7 @@ class TestRunner : public QObject {
         const std::vector<Json> rows = rowsOf(folder("score"));
         QCOMPARE(rows.size(), std::size_t{6});
         QVERIFY(rows.back()["token"].is_null() && rows.back()["log_prob"].is_null());
-        QCOMPARE(rows.back()["prompt"], false);
+        QCOMPARE(rows.back()["prompt"].get<bool>(), false);
         QCOMPARE(replay(folder("score"), options).kind, ReplayVerdict::Kind::Identical);
     }
 
