@@ -101,13 +101,14 @@ void MainWindow::buildDocks() {
     strip->setContextMenuPolicy(Qt::PreventContextMenu);
     strip->toggleViewAction()->setVisible(false);
     notices->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
-    strip->addWidget(notices);
+    QAction* shown = strip->addWidget(notices);  // a tool bar shows and hides its widgets through their actions
     addToolBar(Qt::BottomToolBarArea, strip);
-    strip->hide();
-    connect(notices, &widgets::NoticePanel::occupied, strip, [strip, notices](bool any) {
-        notices->setVisible(any);
+    const auto occupy = [strip, shown](bool any) {
+        shown->setVisible(any);
         strip->setVisible(any);
-    });
+    };
+    connect(notices, &widgets::NoticePanel::occupied, strip, occupy);
+    occupy(!m_document.notices().empty());
     connect(m_rack, &widgets::RackPanel::addRequested, this,
             [this] { m_actions->action(QStringLiteral("rack.add"))->trigger(); });
     connect(&m_text->prompt(), &widgets::PromptEdit::decodeRequested, this,

@@ -21,7 +21,7 @@ int fuzzyScore(const QString& typed, const QString& text) {
         if (c.isSpace()) continue;
         // The letter beside the last one, else the start of a word, else the next place.
         qsizetype found = -1;
-        for (qsizetype i = at; i < text.size() && found != last + 1; ++i) {
+        for (qsizetype i = at; i < text.size() && (found < 0 || found != last + 1); ++i) {
             if (text[i].toCaseFolded() != c.toCaseFolded()) continue;
             const bool wordStart = i == 0 || !text[i - 1].isLetterOrNumber();
             if (found < 0 || wordStart) found = i;
@@ -37,9 +37,11 @@ int fuzzyScore(const QString& typed, const QString& text) {
 }
 
 CommandPalette::CommandPalette(QWidget* window)
-    : QFrame(window, Qt::Popup | Qt::FramelessWindowHint), m_field(new QLineEdit(this)), m_list(new QListWidget(this)) {
+    : QFrame(window), m_field(new QLineEdit(this)), m_list(new QListWidget(this)) {
     setObjectName(QStringLiteral("commandPalette"));
     setFrameShape(QFrame::StyledPanel);
+    setAutoFillBackground(true);
+    hide();
     m_field->setPlaceholderText(tr("Find a command"));
     m_field->setAccessibleName(tr("Find a command"));
     m_field->setObjectName(QStringLiteral("commandPalette.field"));
@@ -64,8 +66,9 @@ void CommandPalette::open(std::vector<PaletteItem> items) {
     const QWidget* window = parentWidget();
     const int width = std::min(kWidth, window->width() - 2 * spacing::page);
     resize(width, std::min(kHeight, window->height() - 2 * kTop));
-    move(window->mapToGlobal(QPoint((window->width() - width) / 2, kTop)));
+    move((window->width() - width) / 2, kTop);
     show();
+    raise();
     m_field->setFocus();
 }
 
@@ -101,6 +104,7 @@ void CommandPalette::activate() {
 }
 
 bool CommandPalette::eventFilter(QObject* watched, QEvent* event) {
+    if (watched == m_field && event->type() == QEvent::FocusOut) hide();
     if (watched == m_field && event->type() == QEvent::KeyPress) {
         const int key = static_cast<QKeyEvent*>(event)->key();
         const int rows = m_list->count();

@@ -1,7 +1,8 @@
 #pragma once
 // CommandPalette: a field and a list over any number of commands; fuzzy: the letters typed must occur in order, the
-// start of words counts most. Up, Down, Enter, Escape. Knows no registry: open() gives it what to find.
-// Thread: the window thread.
+// start of words counts most. Up, Down, Enter, Escape; it closes
+// when the focus goes elsewhere. A child of the window, not a window: no platform has to place it. Knows no registry:
+// open() gives it what to find. Thread: the window thread.
 
 #include <QAction>
 #include <QFrame>

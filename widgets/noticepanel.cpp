@@ -111,7 +111,6 @@ void NoticePanel::refresh() {
         });
         m_rows->addWidget(more, 0, Qt::AlignRight);
     }
-    setVisible(shown > 0);
     Q_EMIT occupied(shown > 0);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 // NoticePanel: what the program has to say, one plain sentence each, details folded, closable; never modal. Shows the
-// newest few; a button closes all. Hides itself when there is none. Thread: the window thread.
+// newest few; a button closes all. Says whether there are any; who holds it shows and hides it. Thread: the window thread.
 
 #include <QWidget>
 

@@ -187,14 +187,15 @@ class TestWindow : public QObject {
 
     void soloMuteReorderRemove() {
         Opened o;
-        auto* row = o.find<widgets::SourceRow>("source.animals");
+        auto* rack = o.find<widgets::RackPanel>("rackPanel");
+        auto* row = rack->row(2);
         row->findChild<QAbstractButton*>("solo")->click();
         QVERIFY(!o.document.session().specialists[0].enabled && o.document.session().specialists[1].enabled);
         row->findChild<QAbstractButton*>("solo")->click();
         QVERIFY(o.document.session().specialists[0].enabled && o.document.session().specialists[1].enabled);
-        QTest::keyClick(row, Qt::Key_Up, Qt::AltModifier);
+        QTest::keyClick(rack->row(2), Qt::Key_Up, Qt::AltModifier);
         QCOMPARE(o.document.session().specialists[0].name, std::string("animals"));
-        QTest::keyClick(o.find<widgets::SourceRow>("source.animals"), Qt::Key_Down, Qt::AltModifier);
+        QTest::keyClick(rack->row(1), Qt::Key_Down, Qt::AltModifier);
         QCOMPARE(o.document.session().specialists[1].name, std::string("animals"));
     }
 
