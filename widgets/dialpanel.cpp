@@ -87,6 +87,7 @@ DialPanel::DialPanel(model::Document& document, QWidget* parent) : QScrollArea(p
     }
     grid->setRowStretch(row, 1);
     setWidget(body);
+    setMinimumWidth(body->minimumSizeHint().width());  // it scrolls down, never sideways: nothing is cut off
     connect(&m_document, &model::Document::sessionChanged, this, &DialPanel::refresh);
     refresh();
 }

@@ -27,8 +27,6 @@ struct Said {
     std::vector<Failure> failures;
     std::vector<Loaded> loaded;
     std::vector<Recomposed> recomposed;
-    bool decodeIdle = false, analysisIdle = false;
-
     void operator()(const SourceLoaded&) {}
     void operator()(const Progress&) {}
     void operator()(const Hashed&) {}
@@ -38,10 +36,7 @@ struct Said {
     void operator()(const StepDone& e) { steps.push_back(e.step); }
     void operator()(const TraceEnded& e) { ended.push_back(e); }
     void operator()(const Recomposed& e) { recomposed.push_back(e); }
-    void operator()(const Idle& e) {
-        decodeIdle = e.decode;
-        analysisIdle = e.analysis;
-    }
+    void operator()(const Idle&) {}
 
     std::vector<TokenId> tokens() const {
         std::vector<TokenId> ids = started.at(0).tokens;
@@ -54,12 +49,15 @@ struct Said {
 
 Said wait(Engine& engine) {
     Said said;
-    // A lane may have said Idle between two requests: it counts only while nothing is under way.
-    while (!(said.decodeIdle && said.analysisIdle) || engine.decoding() || engine.analysing()) {
-        engine.waitForEvents();
+    const auto read = [&] {
         for (const Event& e : engine.drain()) std::visit(said, e);
-    }
-    for (const Event& e : engine.drain()) std::visit(said, e);
+    };
+    // While a lane is busy after the outbox was emptied, its Idle is still to come.
+    do {
+        engine.waitForEvents();
+        read();
+    } while (engine.decoding() || engine.analysing());
+    read();
     return said;
 }
 
