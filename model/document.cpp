@@ -14,12 +14,22 @@ namespace {
 
 constexpr int kTickMs = 34;  // at most 30 times a second
 
+/// The decoding block with what only a new decode reads set aside.
+Decoding storedDials(Decoding decoding) {
+    const Decoding defaults;
+    decoding.maxNewTokens = defaults.maxNewTokens;
+    decoding.addBos = defaults.addBos;
+    decoding.scorePrompt = defaults.scorePrompt;
+    decoding.unknown = defaults.unknown;
+    return decoding;
+}
+
 /// Dials that act on stored rows are equal: weights, switches, masks, references and the decoding block.
 bool sameDials(const Session& a, const Session& b) {
     const auto sameEntry = [](const SourceEntry& x, const SourceEntry& y) {
         return x.name == y.name && x.enabled == y.enabled && x.weight == y.weight && x.reference == y.reference && x.mask == y.mask;
     };
-    return a.rule == b.rule && a.decoding == b.decoding &&
+    return a.rule == b.rule && storedDials(a.decoding) == storedDials(b.decoding) &&
            std::equal(a.specialists.begin(), a.specialists.end(), b.specialists.begin(), b.specialists.end(), sameEntry);
 }
 

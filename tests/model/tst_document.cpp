@@ -127,6 +127,10 @@ class TestDocument : public QObject {
         QCOMPARE(doc.trace()->steps[10]->token, before[10]->token);
         doc.undo();
         QTRY_VERIFY(!doc.busy());
+        Session longer = doc.session();
+        longer.decoding.maxNewTokens = 99;  // acts on no stored row
+        doc.setSession(longer);
+        QVERIFY(!doc.busy());
         QVERIFY(!doc.trace()->flip.has_value());
         QCOMPARE(doc.trace()->steps[10]->logProb, before[10]->logProb);
     }
