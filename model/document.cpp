@@ -345,6 +345,9 @@ PlotData Document::plot(std::string_view diagnosticId) const {
 // -- notices ----------------------------------------------------------------------------------------------------------
 
 void Document::notify(Notice::Level level, std::string sentence, std::string details) {
+    // The same fact about three sources is one line to read, not three.
+    const auto same = [&](const Notice& n) { return level == Notice::Level::Info && n.level == level && n.sentence == sentence; };
+    if (std::any_of(m_notices.begin(), m_notices.end(), same)) return;
     m_notices.push_back({level, std::move(sentence), std::move(details), m_private->nextNotice++});
     Q_EMIT noticesChanged();
 }
