@@ -97,7 +97,8 @@ class TestUtf8Stream : public QObject {
         QFETCH(QString, file);
         REQUIRE_SHARED(file.toStdString());
         const auto tokenizer = openTokenizer(shared("models/stories260K/hf"));
-        for (const Json& entry : readJson(shared(file.toStdString()))["cases"]) {
+        const Json golden = readJson(shared(file.toStdString()));
+        for (const Json& entry : golden["cases"]) {
             const auto ids = entry["ids"].get<std::vector<TokenId>>();
             std::vector<std::string> pieces;
             for (const TokenId id : ids) pieces.emplace_back(tokenizer->bytes(id));
