@@ -126,7 +126,7 @@ class TestTokenizer : public QObject {
         REQUIRE_SHARED("tokenizers/gpt2-tokenizer");
         const auto tokenizer = openTokenizer(shared("tokenizers/gpt2-tokenizer"));
         QCOMPARE(show(tokenizer->encode("<|endoftext|>")),
-                 QString("27 91 437 1659 5239 91 29"));  // OpenAI's encoder.encode
+                 QString("27 91 437 1659 5239 91 29"));  // ordinary pieces, none of them the control token 50256
         QCOMPARE(show(tokenizer->encode("a<|endoftext|>", {.controlTokens = true})), QString("64 50256"));
         QVERIFY(!tokenizer->addsBos());
         QCOMPARE(tokenizer->bos().value_or(-1), 50256);
