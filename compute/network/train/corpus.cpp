@@ -18,11 +18,10 @@ std::string_view trimmed(std::string_view s) {
                                            : s.substr(first, s.find_last_not_of(" \n\r\t") - first + 1);
 }
 
-// The standard distributions differ between libraries; these two do not.
+// The standard distributions differ between libraries; this one does not.
 std::size_t below(std::mt19937_64& random, std::size_t n) {
     return static_cast<std::size_t>((static_cast<unsigned __int128>(random()) * n) >> 64);
 }
-double unit(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
 
 }  // namespace
 
@@ -60,37 +59,39 @@ std::vector<std::vector<TokenId>> encodeStories(std::span<const std::string> sto
     return out;
 }
 
-WindowStream::WindowStream(std::span<const std::vector<TokenId>> stories, std::vector<double> weight,
+WindowStream::WindowStream(std::span<const std::vector<TokenId>> stories, std::span<const double> weight,
                            std::uint64_t seed)
-    : m_stories(stories), m_cumulative(std::move(weight)), m_random(seed) {
-    std::partial_sum(m_cumulative.begin(), m_cumulative.end(), m_cumulative.begin());
+    : m_stories(stories), m_random(seed) {
+    for (const double w : weight) m_weight.push_back(static_cast<float>(w * static_cast<double>(weight.size())));
 }
 
 void WindowStream::refill() {
-    m_tokens.erase(m_tokens.begin(), m_tokens.begin() + static_cast<std::ptrdiff_t>(m_at));
+    const auto used = static_cast<std::ptrdiff_t>(m_at);
+    m_tokens.erase(m_tokens.begin(), m_tokens.begin() + used);
+    if (!m_weight.empty()) m_tokenWeight.erase(m_tokenWeight.begin(), m_tokenWeight.begin() + used);
     m_at = 0;
     std::vector<std::size_t> order(m_stories.size());
-    if (m_cumulative.empty()) {
-        std::iota(order.begin(), order.end(), std::size_t{0});
-        for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[below(m_random, i)]);
-    } else {
-        for (auto& i : order) {
-            const double u = unit(m_random) * m_cumulative.back();
-            i = static_cast<std::size_t>(std::ranges::upper_bound(m_cumulative, u) - m_cumulative.begin());
-            i = std::min(i, m_stories.size() - 1);
-        }
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[below(m_random, i)]);
+    for (const auto i : order) {
+        m_tokens.insert(m_tokens.end(), m_stories[i].begin(), m_stories[i].end());
+        if (!m_weight.empty()) m_tokenWeight.insert(m_tokenWeight.end(), m_stories[i].size(), m_weight[i]);
     }
-    for (const auto i : order) m_tokens.insert(m_tokens.end(), m_stories[i].begin(), m_stories[i].end());
     m_epochs += 1;
 }
 
 Batch WindowStream::next(std::int64_t rows, std::int64_t window) {
-    Batch batch{.rows = rows, .window = window, .input = {}, .target = {}};
+    Batch batch{.rows = rows, .window = window, .input = {}, .target = {}, .weight = {}};
     for (std::int64_t r = 0; r < rows; ++r) {
         while (m_tokens.size() < m_at + static_cast<std::size_t>(window) + 1) refill();
-        const auto from = m_tokens.begin() + static_cast<std::ptrdiff_t>(m_at);
+        const auto at = static_cast<std::ptrdiff_t>(m_at);
+        const auto from = m_tokens.begin() + at;
         batch.input.insert(batch.input.end(), from, from + window);
         batch.target.insert(batch.target.end(), from + 1, from + window + 1);
+        if (!m_weight.empty()) {
+            const auto first = m_tokenWeight.begin() + at + 1;
+            batch.weight.insert(batch.weight.end(), first, first + window);
+        }
         m_at += static_cast<std::size_t>(window);
     }
     return batch;

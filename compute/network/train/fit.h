@@ -26,7 +26,7 @@ struct FitOptions {
 
 struct FitPoint {
     std::int64_t step = 0;
-    double trainLoss = 0;    ///< mean since the point before, with dropout
+    double trainLoss = 0;    ///< mean since the point before, with dropout and weights
     double heldOutLoss = 0;  ///< nats per token
     double seconds = 0;
 };

@@ -118,9 +118,14 @@ at::Tensor logits(const Llama& m, const at::Tensor& ids, double dropout) {
     return at::linear(rmsNorm(h, m.finalNorm, s.normEpsilon), m.embedding);
 }
 
-at::Tensor crossEntropy(const Llama& m, const at::Tensor& ids, const at::Tensor& targets, double dropout) {
-    return at::cross_entropy_loss(logits(m, ids, dropout).view({-1, m.shape.vocabulary}), targets.reshape({-1}), {},
-                                  at::Reduction::Mean, -100);
+at::Tensor crossEntropy(const Llama& m, const at::Tensor& ids, const at::Tensor& targets, double dropout,
+                        const at::Tensor& weights) {
+    const auto loss = [&](at::Reduction::Reduction reduction) {
+        return at::cross_entropy_loss(logits(m, ids, dropout).view({-1, m.shape.vocabulary}), targets.reshape({-1}), {},
+                                      reduction, -100);
+    };
+    if (!weights.defined()) return loss(at::Reduction::Mean);
+    return (loss(at::Reduction::None) * weights.reshape({-1})).mean();
 }
 
 std::pair<double, std::int64_t> heldOutLoss(const Llama& m, const std::vector<std::vector<TokenId>>& stories) {

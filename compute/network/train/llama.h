@@ -47,8 +47,9 @@ Llama initialise(const ModelShape& shape, std::uint64_t seed);
 /// dropout 0: none (evaluation).
 at::Tensor logits(const Llama& model, const at::Tensor& ids, double dropout);
 
-/// Mean cross-entropy in nats over targets [B,T] that are not −100.
-at::Tensor crossEntropy(const Llama& model, const at::Tensor& ids, const at::Tensor& targets, double dropout);
+/// Mean cross-entropy in nats over targets [B,T] that are not −100; with weights float32 [B,T]: Σ weight·nats / (B·T).
+at::Tensor crossEntropy(const Llama& model, const at::Tensor& ids, const at::Tensor& targets, double dropout,
+                        const at::Tensor& weights = {});
 
 /// Mean nats per predicted token over whole sequences (each [BOS] … [EOS], cut at maxPositions), and their token count.
 std::pair<double, std::int64_t> heldOutLoss(const Llama& model, const std::vector<std::vector<TokenId>>& stories);

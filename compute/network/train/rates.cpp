@@ -16,6 +16,7 @@
 #include "compute/files/json.h"
 #include "compute/network/train/arguments.h"
 #include "compute/network/train/skills.h"
+#include "compute/text/utf8stream.h"
 
 using namespace counterpoint::compute;
 using namespace counterpoint::network::train;
@@ -129,7 +130,7 @@ void run(const Arguments& a) {
         std::string all;
         for (std::size_t k = 0; k < names.size(); ++k)
             for (const auto& text : measured[k].texts)
-                all += OrderedJson{{"source", names[k]}, {"text", text}}.dump() + "\n";
+                all += OrderedJson{{"source", names[k]}, {"text", toValidUtf8(text)}}.dump() + "\n";
         writeFile(texts, all);
     }
 }

@@ -28,7 +28,7 @@ namespace {
 constexpr std::string_view kHelp =
     R"(counterpoint_train: small models of the Llama layout, from a text of stories separated by <|endoftext|>
 
-  counterpoint_train --text FILE --out DIR [--seed S]            vocabulary, base, dialogue and animals
+  counterpoint_train --text FILE --out DIR [--seed S]            all below: base, dialogue and animals, from one trunk
   counterpoint_train vocabulary --text FILE --out DIR [--size V]
   counterpoint_train base --text FILE --tokenizer FILE --out DIR [shape] [fit]
   counterpoint_train finetune --text FILE --from DIR --skill dialogue|animals|none --out DIR [--gain G] [fit]
@@ -99,9 +99,9 @@ OrderedJson optionsJson(const FitOptions& o) {
 }
 
 // Fits, writes the model, and measures the held-out loss of what was written (rounded to its storage type).
-OrderedJson fitAndWrite(Llama& model, const Data& data, std::vector<double> weight, const FitOptions& o,
+OrderedJson fitAndWrite(Llama& model, const Data& data, std::span<const double> weight, const FitOptions& o,
                         const fs::path& out, compute::DType storage) {
-    WindowStream stream(data.train, std::move(weight), o.seed);
+    WindowStream stream(data.train, weight, o.seed);
     OrderedJson points = OrderedJson::array();
     const FitResult result = fit(model, stream, data.heldOut, o, [&](const FitPoint& p) {
         points.push_back(
@@ -191,7 +191,7 @@ void finetune(const Arguments& a) {
                   {"animal_words", animalWords()}};
         weight = std::move(t.weight);
     }
-    OrderedJson report = fitAndWrite(m, data, std::move(weight), o, out, storageType(a));
+    OrderedJson report = fitAndWrite(m, data, weight, o, out, storageType(a));
     report["choice"] = std::move(choice);
     report["from"] = compute::readOrderedJson(from / "training.json");
     writeReport(out, report);
@@ -209,30 +209,35 @@ void check(const Arguments& a) {
 }
 
 // One part as the command line would call it.
-int part(std::vector<std::string> words) {
+int run(std::vector<std::string> words) {
     words.insert(words.begin(), "counterpoint_train");
     std::vector<char*> argv;
     for (auto& word : words) argv.push_back(word.data());
     return trainMain(static_cast<int>(argv.size()), argv.data());
 }
 
+// The base is the trunk fine-tuned on unweighted stories, with the batches and steps of its specialists: what more
+// training does to all alike is in the base too and cancels in log p_i − log p_b.
 int everything(const Arguments& a) {
     const std::string text = a.text("text"), seed = a.text("seed", "1");
     const fs::path out = a.text("out");
-    const std::string from = (out / "base").string();
-    const auto common = [&](std::vector<std::string> words, const char* name) {
+    const auto part = [&](const char* name, std::vector<std::string> words) {
         for (const auto& word : {std::string("--text"), text, std::string("--out"), (out / name).string()})
             words.push_back(word);
         return words;
     };
+    const auto branch = [&](const char* name, const char* skill) {
+        return part(name, {"finetune", "--seed", seed, "--skill", skill, "--from", (out / "trunk").string()});
+    };
     const std::vector<std::vector<std::string>> parts = {
-        common({"vocabulary"}, "vocabulary"),
-        common({"base", "--seed", seed, "--tokenizer", (out / "vocabulary" / "tokenizer.model").string()}, "base"),
-        common({"finetune", "--seed", seed, "--skill", "dialogue", "--from", from}, "dialogue"),
-        common({"finetune", "--seed", seed, "--skill", "animals", "--from", from}, "animals")};
+        part("vocabulary", {"vocabulary"}),
+        part("trunk", {"base", "--seed", seed, "--dtype", "float32", "--tokenizer",
+                       (out / "vocabulary" / "tokenizer.model").string()}),
+        branch("base", "none"), branch("dialogue", "dialogue"), branch("animals", "animals")};
     for (const auto& words : parts)
-        if (const int code = part(words); code != 0) return code;
+        if (const int code = run(words); code != 0) return code;
     fs::remove_all(out / "vocabulary");
+    fs::remove_all(out / "trunk");
     return 0;
 }
 
