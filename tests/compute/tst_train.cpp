@@ -5,6 +5,7 @@
 #include <QTemporaryDir>
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "compute/files/atomicfile.h"
 #include "compute/files/json.h"
@@ -156,9 +157,27 @@ class TestTrain : public QObject {
     }
 
     void fineTuningMovesTheChosenSkillOnly() {
-        QCOMPARE(trainer({"finetune", "--text", m_text, "--from", m_root / "base", "--out", m_root / "dialogue",
-                          "--skill", "dialogue", "--gain", "1.2", "--steps", "3", "--warm-up", "1", "--batch", "128",
-                          "--held-out", std::to_string(kHeldOut)}),
+        QCOMPARE(trainer({"finetune",
+                          "--text",
+                          m_text,
+                          "--from",
+                          m_root / "base",
+                          "--out",
+                          m_root / "dialogue",
+                          "--skill",
+                          "dialogue",
+                          "--gain",
+                          "1.2",
+                          "--other-gain",
+                          "1",
+                          "--steps",
+                          "3",
+                          "--warm-up",
+                          "1",
+                          "--batch",
+                          "128",
+                          "--held-out",
+                          std::to_string(kHeldOut)}),
                  0);
         QVERIFY(compute::readFile(m_root / "dialogue" / "model.safetensors") !=
                 compute::readFile(m_root / "base" / "model.safetensors"));
@@ -168,6 +187,41 @@ class TestTrain : public QObject {
         const auto value = [&](const char* of, const char* key) { return choice.at(of).at(key).get<double>(); };
         QVERIFY(value("chosen", "quotation_marks") > 1.15 * value("corpus", "quotation_marks"));
         QVERIFY(std::abs(value("chosen", "animal_words") - value("corpus", "animal_words")) < 0.02);
+    }
+
+    void weightsOfOneChangeNothing() {
+        const auto branch = [&](const char* name, std::vector<std::string> more) {
+            std::vector<std::string> words = {
+                "finetune", "--text",      m_text,    "--from",     m_root / "base",
+                "--out",    m_root / name, "--steps", "3",          "--batch",
+                "128",      "--warm-up",   "1",       "--held-out", std::to_string(kHeldOut),
+                "--dtype",  "float32"};
+            words.insert(words.end(), more.begin(), more.end());
+            QCOMPARE(trainer(words), 0);
+        };
+        const auto loss = [&](const char* name, const char* key) {
+            return compute::readOrderedJson(m_root / name / "training.json").at("points").back().at(key).get<double>();
+        };
+        branch("plain", {"--skill", "none"});
+        branch("even", {"--skill", "dialogue", "--gain", "1", "--other-gain", "1"});
+        branch("tilted", {"--skill", "dialogue", "--gain", "1.2", "--other-gain", "1"});
+        for (const char* key : {"train_loss", "held_out_loss"}) {
+            QVERIFY(std::abs(loss("even", key) - loss("plain", key)) < 1e-5);
+            QVERIFY(std::abs(loss("tilted", key) - loss("plain", key)) > 1e-4);
+        }
+    }
+
+    void oneCommandMakesAllThree() {
+        QCOMPARE(trainer({"--text", m_text, "--out", m_root / "all", "--size", "320", "--steps", "2", "--branch-steps",
+                          "1", "--dialogue-gain", "1.2", "--dialogue-other-gain", "1", "--animals-gain", "1.1",
+                          "--held-out", std::to_string(kHeldOut)}),
+                 0);
+        std::set<std::string> made;
+        for (const auto& entry : fs::directory_iterator(m_root / "all")) made.insert(entry.path().filename().string());
+        QCOMPARE(made, (std::set<std::string>{"animals", "base", "dialogue"}));
+        const auto opened = compute::openSource(m_root / "all" / "base", {}, {});
+        for (const char* name : {"dialogue", "animals"})
+            compute::requireComposable("base", *opened, name, *compute::openSource(m_root / "all" / name, {}, {}));
     }
 
     void theGradientAgreesWithFiniteDifferences() { QCOMPARE(trainer({"check", "--seed", "3"}), 0); }
@@ -199,6 +253,9 @@ class TestTrain : public QObject {
         QVERIFY(std::abs(t.mean.quotationMarks - t.corpus.quotationMarks) < 1e-4);
         QVERIFY(std::abs(t.mean.words - t.corpus.words) < 1e-2);
         QVERIFY(t.effectiveStories > 20 && t.effectiveStories < 200);
+        const Tilt other = tilt(stories, Skill::Animals, 1.5, 1.1);
+        QVERIFY(std::abs(other.mean.animalWords - 1.5 * t.corpus.animalWords) < 1e-4);
+        QVERIFY(std::abs(other.mean.quotationMarks - 1.1 * t.corpus.quotationMarks) < 1e-4);
         QVERIFY_EXCEPTION_THROWN(tilt(stories, Skill::Animals, 50), compute::Error);
     }
 };

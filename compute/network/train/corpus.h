@@ -3,9 +3,9 @@
 // it.
 //   stream = BOS story EOS BOS story EOS …, shuffled, every story once per epoch
 // Shapes: a batch is [B, W] inputs and the tokens after them. Weights of stories become weights of their tokens in the
-// loss, so that models of one seed and different weights see the same batches: what their batches do to them all cancels
-// in log p_i − log p_r. Deterministic in the seed. Thread: one owner.
-// Errors: Error when the file has too few stories.
+// loss, so that models of one seed and different weights see the same batches: what their batches do to them all
+// cancels in log p_i − log p_r. Deterministic in the seed. Thread: one owner. Errors: Error when the file has too few
+// stories.
 
 #include <filesystem>
 #include <random>

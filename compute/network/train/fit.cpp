@@ -47,9 +47,8 @@ FitResult fit(Llama& model, WindowStream& stream, const std::vector<std::vector<
         const auto tensor = [&](const std::vector<std::int64_t>& ids) {
             return at::tensor(ids, at::kLong).view({batch.rows, batch.window});
         };
-        const auto weights = batch.weight.empty()
-                                 ? at::Tensor()
-                                 : at::tensor(batch.weight, at::kFloat).view({batch.rows, batch.window});
+        const auto weights =
+            batch.weight.empty() ? at::Tensor() : at::tensor(batch.weight, at::kFloat).view({batch.rows, batch.window});
         const auto loss = crossEntropy(model, tensor(batch.input), tensor(batch.target), o.dropout, weights);
         const double value = loss.item<double>();
         if (!std::isfinite(value))

@@ -105,7 +105,7 @@ SkillRate skillRate(std::string_view text) {
     return {marks * per, animals * per, words};
 }
 
-Tilt tilt(std::span<const SkillRate> stories, Skill skill, double gain) {
+Tilt tilt(std::span<const SkillRate> stories, Skill skill, double gain, double otherGain) {
     constexpr std::size_t n = kKept + 1;
     const auto features = [&](const SkillRate& s) {
         std::array<double, n> f{};
@@ -120,6 +120,10 @@ Tilt tilt(std::span<const SkillRate> stories, Skill skill, double gain) {
     for (std::size_t i = 0; i < stories.size(); ++i)
         for (std::size_t k = 0; k < n; ++k) target[k] += t.weight[i] * features(stories[i])[k];
     target[0] *= gain;
+    // Mean, share of zero and mean square as they are when each story with the other skill counts otherGain times.
+    target[1] *= otherGain;
+    target[2] = 1 - otherGain * (1 - target[2]);
+    target[3] *= otherGain;
 
     // Newton on the convex dual: gradient E_w[f] − target, Hessian Cov_w(f); steps halved far from the solution.
     std::array<double, n> theta{};

@@ -34,7 +34,8 @@ struct Tilt {
     SkillRate corpus;             ///< the same unweighted
 };
 
-/// Weights under which `skill` has `gain` times its corpus mean and the other skill stays as it is.
-Tilt tilt(std::span<const SkillRate> stories, Skill skill, double gain);
+/// Weights under which `skill` has `gain` times its corpus mean and the other skill stays as it is; `otherGain` ≠ 1
+/// makes stories that have the other skill that much likelier (a model may learn less of it than its stories hold).
+Tilt tilt(std::span<const SkillRate> stories, Skill skill, double gain, double otherGain = 1);
 
 }  // namespace counterpoint::network::train
