@@ -5,6 +5,7 @@
 #include <QGridLayout>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QScrollBar>
 #include <QSignalBlocker>
 #include <algorithm>
 
@@ -87,12 +88,15 @@ DialPanel::DialPanel(model::Document& document, QWidget* parent) : QScrollArea(p
     }
     grid->setRowStretch(row, 1);
     setWidget(body);
-    setMinimumWidth(body->minimumSizeHint().width());  // it scrolls down, never sideways: nothing is cut off
     connect(&m_document, &model::Document::sessionChanged, this, &DialPanel::refresh);
     refresh();
 }
 
 QSize DialPanel::sizeHint() const { return {320, 420}; }
+QSize DialPanel::minimumSizeHint() const {  // it scrolls down, never sideways: nothing is cut off
+    return {widget()->minimumSizeHint().width() + verticalScrollBar()->sizeHint().width(),
+            QScrollArea::minimumSizeHint().height()};
+}
 
 void DialPanel::edit(const DialSpec& spec, double real, std::uint64_t integer, bool on, bool drag) {
     attempt(m_document, [&] {

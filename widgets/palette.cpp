@@ -118,11 +118,15 @@ const Theme& theme(ThemeKind kind) {
 
 const Theme& currentTheme() { return theme(g_current); }
 
-void applyTheme(QApplication& application, ThemeKind kind) {
+void setThemeColours(QApplication& application, ThemeKind kind) {
     g_current = kind;
     if (application.style() == nullptr || application.style()->name() != QStringLiteral("fusion"))
         application.setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
     application.setPalette(paletteOf(theme(kind)));
+}
+
+void applyTheme(QApplication& application, ThemeKind kind) {
+    setThemeColours(application, kind);
     application.setStyleSheet(styleSheetOf(theme(kind)));
 }
 
