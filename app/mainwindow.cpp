@@ -16,6 +16,7 @@
 #include "app/lanefacts.h"
 #include "widgets/attempt.h"
 #include "widgets/dialpanel.h"
+#include "widgets/heldpanel.h"
 #include "widgets/noticepanel.h"
 #include "widgets/palette.h"
 
@@ -74,6 +75,9 @@ void MainWindow::buildDocks() {
     dock(QStringLiteral("rack"), tr("Rack"), m_rack);
     dock(QStringLiteral("text"), tr("Text"), m_text);
     dock(QStringLiteral("dials"), tr("Dials"), new widgets::DialPanel(m_document));
+    using widgets::HeldPanel;
+    dock(QStringLiteral("priors"), tr("Priors"), new HeldPanel(m_document, HeldPanel::Of::Priors));
+    dock(QStringLiteral("routing"), tr("Routing"), new HeldPanel(m_document, HeldPanel::Of::Routing));
     m_plots = widgets::makePlotDocks(m_document, this);
     for (widgets::PlotDock* plot : m_plots) {
         m_docks[plot->objectName()] = plot;
