@@ -79,8 +79,8 @@ void HeldPanel::banks() {
             tr("This session names no bank of priors. Priors do not act in this version yet; a session that "
                "names some keeps them when it is saved."));
     say(
-        tr("Priors do not act in this version yet. The banks of this session are kept when it is saved; switched on, "
-           "a bank keeps the session from decoding, so that no result lacks it unseen."));
+        tr("Priors do not act in this version yet. The banks of this session are kept when it is saved; one that is "
+           "switched on keeps the session from decoding, rather than being left out unseen."));
     for (std::size_t i = 0; i < m_shown.size(); ++i) {
         const model::BankEntry& bank = m_document.session().priors[i];
         auto* box = new QCheckBox(QString::fromStdString(bank.bank));
