@@ -32,7 +32,8 @@ double drift(const Real* base, std::size_t n, const ScoreAt& scoreAt) {
 double largestScale(double budget, const std::function<double(double)>& drift) {
     const double whole = drift(1);
     if (whole <= budget) return 1;
-    const double none = drift(0);  // with the exclusions that any λ > 0 keeps
+    // With the exclusions that any λ > 0 keeps; rounding must not push it below a budget of 0.
+    const double none = std::fmax(drift(0), 0.0);
     if (!(none < budget) || whole == kInfinity) return 0;
     std::uintmax_t steps = 100;
     return boost::math::tools::toms748_solve([&](double scale) { return drift(scale) - budget; }, 0.0, 1.0,

@@ -1,0 +1,393 @@
+// R5 diagnostic by diagnostic, and the stages of R2 that they read: each row has what SPEC.md says and what would come
+// out without one of its terms, both by hand and at least ten float32 tolerances apart. HAZARDS A16.
+#include "compute/composition/compose.h"
+#include "compute/composition/divergence.h"
+#include "tests/support/fixture.h"
+#include "tests/support/naivecompose.h"
+#include "tests/support/termcase.h"
+
+using namespace counterpoint::compute;
+using namespace counterpoint::tests;
+using naive::klOf;
+
+namespace {
+
+double tolerance(double x) { return 2e-5 + 2e-5 * std::abs(x); }
+
+/// What a row looks at.
+struct Seen {
+    Stages<double> stages;
+    Diagnostics d;
+};
+
+struct ValueRow {
+    const char* name;
+    std::function<void(Case&)> set;
+    std::function<double(const Seen&)> get;
+    std::function<double()> wanted, dropped;  ///< with the term and without it
+};
+
+const auto nothing = [](Case&) {};
+constexpr double kCool = 0.6;
+void cool(Case& c) { c.recipe.temperature = kCool; }
+/// A prior on token 1 of η·δ = 0.9.
+void withPrior(Case& c) { c.priors = {{"p", 1.5, {1}, {0.6}}}; }
+void coolWithPrior(Case& c) { cool(c), withPrior(c); }
+
+Row base() { return kRows[0]; }
+Row composed() { return composedOf(Case(), sumOf({kA, kB, kC})); }
+Row prior() {
+    Row s = composed();
+    s[1] += 0.9;
+    return logSoftmaxRow(s);
+}
+Row atTemperature(Row p, double tau) {
+    for (double& x : p) x /= tau;
+    return logSoftmaxRow(p);
+}
+Row cooled() { return atTemperature(composed(), kCool); }
+/// The two most probable, renormalised or not.
+Row topTwo(Row p, bool renormalised) {
+    Row sorted = p;
+    std::sort(sorted.begin(), sorted.end());
+    for (double& x : p)
+        if (x < sorted[4]) x = kOut;
+    return renormalised ? logSoftmaxRow(p) : p;
+}
+double sumOver(const Row& p, const Row& q, double (*of)(double p, double q)) {
+    double sum = 0;
+    for (std::size_t v = 0; v < p.size(); ++v) sum += of(std::exp(p[v]), std::exp(q[v]));
+    return sum;
+}
+double entropyOf(const Row& p) {
+    return sumOver(p, p, [](double x, double) { return -x * std::log(x); });
+}
+double absolute(double p, double q) { return std::abs(p - q); }
+double towardsTheMean(double p, double q) { return p * std::log(2 * p / (p + q)); }
+/// log Z of the base with D.
+double logZ(const Says& says) {
+    double sum = 0;
+    for (int v = 0; v < 6; ++v) sum += std::exp(kRows[0][v] + says(v));
+    return std::log(sum);
+}
+double interferenceOf(const std::vector<int>& sources) {
+    double x = logZ(sumOf(sources));
+    for (int i : sources) x -= logZ(sumOf({i}));
+    return x;
+}
+double winnerCode(const Seen& s) { return 10 * double(s.d.winner) + s.d.winnerSource; }
+double code(WinnerKind kind, int source) { return 10 * double(kind) + source; }
+/// λ of the budget that is met at half the weights of a alone.
+double halfDrift() {
+    return klOf(composedOf(Case(), [](int v) { return term(kA, v) / 2; }), base());
+}
+void halfBudget(Case& c) { c.leave({kA}), c.recipe.klBudget = halfDrift(); }
+
+#define SEEN(...) [](const Seen& s) -> double { return __VA_ARGS__; }
+#define IS(...) []() -> double { return __VA_ARGS__; }
+
+const std::vector<ValueRow> kValues = {
+    {"stage composed is without priors", withPrior, SEEN(s.stages.composed[1]), IS(composed()[1]), IS(prior()[1])},
+    {"stage composed is at τ = 1", cool, SEEN(s.stages.composed[1]), IS(composed()[1]), IS(cooled()[1])},
+    {"stage priors has the priors", withPrior, SEEN(s.stages.priors[1]), IS(prior()[1]), IS(composed()[1])},
+    {"stage priors is at τ = 1", coolWithPrior, SEEN(s.stages.priors[1]), IS(prior()[1]),
+     IS(atTemperature(prior(), kCool)[1])},
+    {"the temperature divides the priors too", coolWithPrior, SEEN(s.stages.temperature[2]),
+     IS(atTemperature(prior(), kCool)[2]), IS([] {
+         Row p = cooled();
+         p[1] += 0.9;
+         return logSoftmaxRow(p)[2];
+     }())},
+    {"normaliser: of stage temperature", coolWithPrior, SEEN(s.d.logNormaliser), IS([] {
+         double sum = 0;
+         for (int v = 0; v < 6; ++v)
+             sum += std::exp((kRows[0][v] + sumOf({kA, kB, kC})(v) + (v == 1 ? 0.9 : 0)) / kCool);
+         return std::log(sum);
+     }()),
+     IS(logZ(sumOf({kA, kB, kC})))},
+    {"drift: at stage temperature", cool, SEEN(s.d.drift), IS(klOf(cooled(), base())), IS(klOf(composed(), base()))},
+    {"drift: the base stays at τ = 1", cool, SEEN(s.d.drift), IS(klOf(cooled(), base())),
+     IS(klOf(cooled(), atTemperature(base(), kCool)))},
+    {"drift: with priors", withPrior, SEEN(s.d.drift), IS(klOf(prior(), base())), IS(klOf(composed(), base()))},
+    {"drift: before truncation", [](Case& c) { c.recipe.topK = 2; }, SEEN(s.d.drift), IS(klOf(composed(), base())),
+     IS(klOf(topTwo(composed(), true), base()))},
+    {"drift: to the base, not from it", nothing, SEEN(s.d.drift), IS(klOf(composed(), base())),
+     IS(klOf(base(), composed()))},
+    {"kl_from_base: from the base", cool, SEEN(s.d.klFromBase), IS(klOf(base(), cooled())),
+     IS(klOf(cooled(), base()))},
+    {"kl_from_base: at stage temperature", cool, SEEN(s.d.klFromBase), IS(klOf(base(), cooled())),
+     IS(klOf(base(), composed()))},
+    {"drift_composed: at τ = 1", cool, SEEN(s.d.driftComposed), IS(klOf(composed(), base())),
+     IS(klOf(cooled(), base()))},
+    {"drift_composed: with priors", coolWithPrior, SEEN(s.d.driftComposed), IS(klOf(prior(), base())),
+     IS(klOf(composed(), base()))},
+    {"drift_drawn: after truncation", [](Case& c) { c.recipe.topK = 2; }, SEEN(s.d.driftDrawn),
+     IS(klOf(topTwo(composed(), true), base())), IS(klOf(composed(), base()))},
+    {"drift_drawn: renormalised", [](Case& c) { c.recipe.topK = 2; }, SEEN(s.d.driftDrawn),
+     IS(klOf(topTwo(composed(), true), base())), IS(klOf(topTwo(composed(), false), base()))},
+    {"js: half", cool, SEEN(s.d.js),
+     IS((sumOver(cooled(), base(), towardsTheMean) + sumOver(base(), cooled(), towardsTheMean)) / 2),
+     IS(sumOver(cooled(), base(), towardsTheMean) + sumOver(base(), cooled(), towardsTheMean))},
+    {"js: both ways", cool, SEEN(s.d.js),
+     IS((sumOver(cooled(), base(), towardsTheMean) + sumOver(base(), cooled(), towardsTheMean)) / 2),
+     IS(sumOver(cooled(), base(), towardsTheMean))},
+    {"tv: half", cool, SEEN(s.d.tv), IS(sumOver(cooled(), base(), absolute) / 2),
+     IS(sumOver(cooled(), base(), absolute))},
+    {"tv: at stage temperature", cool, SEEN(s.d.tv), IS(sumOver(cooled(), base(), absolute) / 2),
+     IS(sumOver(composed(), base(), absolute) / 2)},
+    {"entropy: at stage temperature", cool, SEEN(s.d.entropy), IS(entropyOf(cooled())), IS(entropyOf(composed()))},
+    {"activity: against the base by default", nothing, SEEN(s.d.activity[kA]), IS(klOf(kRows[kA], kRows[0])),
+     IS(klOf(kRows[kA], kRows[kB]))},
+    {"activity: against the reference", [](Case& c) { c.specialist(kA).reference = kB; }, SEEN(s.d.activity[kA]),
+     IS(klOf(kRows[kA], kRows[kB])), IS(klOf(kRows[kA], kRows[0]))},
+    {"activity: against the base where the reference is none",
+     [](Case& c) { c.specialist(kA).reference = kReferenceNone; }, SEEN(s.d.activity[kA]), IS(klOf(kRows[kA], kRows[0])),
+     IS(-entropyOf(kRows[kA]))},
+    {"activity: to the reference, not from it", nothing, SEEN(s.d.activity[kB]), IS(klOf(kRows[kB], kRows[0])),
+     IS(klOf(kRows[0], kRows[kB]))},
+    {"eos: summed over the stop set", [](Case& c) { c.recipe.stopIds = {1, kStop}; }, SEEN(s.d.eos[kA]),
+     IS(std::exp(kRows[kA][1]) + std::exp(kRows[kA][kStop])), IS(std::exp(kRows[kA][kStop]))},
+    {"eos: of each source", nothing, SEEN(s.d.eos[kA]), IS(std::exp(kRows[kA][kStop])), IS(std::exp(kRows[0][kStop]))},
+    {"eos: composed, summed over the stop set", [](Case& c) { c.recipe.stopIds = {1, kStop}; }, SEEN(s.d.eosComposed),
+     IS(std::exp(composed()[1]) + std::exp(composed()[kStop])), IS(std::exp(composed()[kStop]))},
+    {"eos: composed, at stage temperature", cool, SEEN(s.d.eosComposed), IS(std::exp(cooled()[kStop])),
+     IS(std::exp(composed()[kStop]))},
+    {"winner: only who has w ≠ 0",  // b and c both have 2 on top, and so has p̂
+     [](Case& c) { c.specialist(kC).weight = 0, c.rows[kC] = kRows[kB]; }, winnerCode,
+     IS(code(WinnerKind::Specialist, kB)), IS(code(WinnerKind::Several, 0))},
+    {"winner: only who is enabled", [](Case& c) { c.leave({kA, kB}), c.rows[kC] = kRows[kB]; }, winnerCode,
+     IS(code(WinnerKind::Specialist, kB)), IS(code(WinnerKind::Several, 0))},
+    {"winner: the base first", [](Case& c) { c.leave({kB}), c.specialist(kB).weight = 0.1, c.rows[kB] = kRows[0]; },
+     winnerCode, IS(code(WinnerKind::Base, 0)), IS(code(WinnerKind::Specialist, kB))},
+    {"winner: at stage temperature, with priors",
+     [](Case& c) {
+         c.leave({kA}), c.priors = {{"p", 1, {3}, {9.0}}};
+     },
+     winnerCode, IS(code(WinnerKind::Nobody, 0)), IS(code(WinnerKind::Specialist, kA))},
+    {"interference: minus each alone", nothing, SEEN(s.d.interference), IS(interferenceOf({kA, kB, kC})),
+     IS(logZ(sumOf({kA, kB, kC})))},
+    {"interference: of all together", nothing, SEEN(s.d.interference), IS(interferenceOf({kA, kB, kC})),
+     IS(interferenceOf({kA, kB}))},
+    {"interference: of the enabled", [](Case& c) { c.leave({kA, kB}); }, SEEN(s.d.interference),
+     IS(interferenceOf({kA, kB})), IS(interferenceOf({kA, kB, kC}))},
+    {"interference: without τ", cool, SEEN(s.d.interference), IS(interferenceOf({kA, kB, kC})), IS([] {
+         double sum = 0;
+         for (int v = 0; v < 6; ++v) sum += std::exp((kRows[0][v] + sumOf({kA, kB, kC})(v)) / kCool);
+         return interferenceOf({kA, kB, kC}) - logZ(sumOf({kA, kB, kC})) + std::log(sum);
+     }())},
+    {"interference: without priors", withPrior, SEEN(s.d.interference), IS(interferenceOf({kA, kB, kC})), IS([] {
+         return interferenceOf({kA, kB, kC}) - logZ(sumOf({kA, kB, kC})) +
+                logZ([](int v) { return sumOf({kA, kB, kC})(v) + (v == 1 ? 0.9 : 0); });
+     }())},
+    {"interference: without shift", [](Case& c) { c.leave({kA, kB}), c.recipe.commonShift = true; },
+     SEEN(s.d.interference), IS(interferenceOf({kA, kB})), IS([] {
+         return interferenceOf({kA, kB}) - logZ(sumOf({kA, kB})) + logZ([](int v) {
+                    const double a = delta(kA, v), b = delta(kB, v);
+                    const double least = a > 0 && b > 0 ? std::min(a, b) : a < 0 && b < 0 ? std::max(a, b) : 0;
+                    return term(kA, v) + term(kB, v) - least;
+                });
+     }())},
+    {"interference: without EOS policy", [](Case& c) { c.recipe.eosPolicy = EosPolicy::Base; }, SEEN(s.d.interference),
+     IS(interferenceOf({kA, kB, kC})), IS([] {
+         return interferenceOf({kA, kB, kC}) - logZ(sumOf({kA, kB, kC})) +
+                logZ([](int v) { return v == kStop ? 0 : sumOf({kA, kB, kC})(v); });
+     }())},
+    {"interference: without plausibility",
+     [](Case& c) {
+         c.recipe.plausibility = {{PlausibilityKind::Relative, 0.5}};
+     },
+     SEEN(s.d.interference), IS(interferenceOf({kA, kB, kC})), IS([] {
+         return interferenceOf({kA, kB, kC}) - logZ(sumOf({kA, kB, kC})) +
+                logZ([](int v) { return v < 2 ? sumOf({kA, kB, kC})(v) : kOut; });
+     }())},
+    {"interference: without the budget's λ", [](Case& c) { c.leave({kA, kB}), c.recipe.klBudget = 0.05; },
+     SEEN(s.d.interference), IS(interferenceOf({kA, kB})), IS([] {
+         const auto drift = [](double scale) {
+             return klOf(composedOf(Case(), [scale](int v) { return scale * sumOf({kA, kB})(v); }), base());
+         };
+         double lo = 0, hi = 1;
+         for (int i = 0; i < 60; ++i) (drift((lo + hi) / 2) <= 0.05 ? lo : hi) = (lo + hi) / 2;
+         return interferenceOf({kA, kB}) - logZ(sumOf({kA, kB})) +
+                logZ([lo](int v) { return lo * sumOf({kA, kB})(v); });
+     }())},
+    {"interference: with the masks",
+     [](Case& c) {
+         c.leave({kA, kB}), c.specialist(kB).mask.tokens = {{2, 3}};
+     },
+     SEEN(s.d.interference), IS([] {
+         const Says b = [](int v) { return v == 2 || v == 3 ? term(kB, v) : 0; };
+         return logZ([&](int v) { return term(kA, v) + b(v); }) - logZ(sumOf({kA})) - logZ(b);
+     }()),
+     IS(interferenceOf({kA, kB}))},
+    {"interference: nobody beside a masked one",
+     [](Case& c) {
+         c.leave({kA, kB}), c.specialist(kB).mask.positions = {{{0, 3}}};
+     },
+     SEEN(s.d.interference), IS(0), IS(interferenceOf({kA, kB}))},
+    {"budget: λ is what meets it", halfBudget, SEEN(s.d.scale), IS(0.5), IS(1)},
+    {"budget: scales the weights", halfBudget, SEEN(s.stages.composed[1]),
+     IS(composedOf(Case(), [](int v) { return term(kA, v) / 2; })[1]), IS(composedOf(Case(), sumOf({kA}))[1])},
+    {"budget: of the composed drift, without priors and τ", [](Case& c) { halfBudget(c), coolWithPrior(c); },
+     SEEN(s.d.scale), IS(0.5), IS(0)},
+    {"no say: the reference only", [](Case& c) { c.specialist(kA).reference = kB, c.rows[kB][3] = kOut; },
+     SEEN(s.d.noSay), IS(1), IS(0)},
+    {"no say: source and reference",
+     [](Case& c) { c.leave({kA}), c.specialist(kA).reference = kB, c.rows[kB][3] = c.rows[kA][3] = kOut; },
+     SEEN(s.d.noSay), IS(1), IS(0)},
+    {"no say: the source, w < 0", [](Case& c) { c.specialist(kA).weight = -1, c.rows[kA][3] = kOut; },
+     SEEN(s.d.noSay), IS(1), IS(0)},
+    {"no say: every pair of source and token",
+     [](Case& c) {
+         c.specialist(kA).weight = c.specialist(kB).weight = -1;
+         c.rows[kA][3] = c.rows[kA][4] = c.rows[kB][3] = kOut;
+     },
+     SEEN(s.d.noSay), IS(3), IS(2)},
+    {"no say: under a mask of tokens",
+     [](Case& c) {
+         c.specialist(kA).weight = -1, c.rows[kA][3] = c.rows[kA][4] = kOut, c.specialist(kA).mask.tokens = {{1, 3}};
+     },
+     SEEN(s.d.noSay), IS(1), IS(0)},
+    {"no say: not what the base excludes, under a mask too",
+     [](Case& c) {
+         c.specialist(kA).weight = -1, c.rows[0][3] = c.rows[kA][3] = kOut, c.specialist(kA).mask.tokens = {{1, 3}};
+     },
+     SEEN(s.d.noSay), IS(0), IS(1)},
+    {"no say: nobody's outside the positions",
+     [](Case& c) {
+         c.specialist(kA).weight = -1, c.rows[kA][3] = kOut, c.specialist(kA).mask = {{{1, 3}}, {{{0, 3}}}};
+     },
+     SEEN(s.d.noSay), IS(0), IS(1)},
+    {"no say: nobody's at λ = 0",
+     [](Case& c) { c.specialist(kA).weight = -1, c.rows[kA][3] = kOut, c.recipe.klBudget = 0.0; }, SEEN(s.d.noSay),
+     IS(0), IS(1)},
+};
+
+}  // namespace
+
+class TestDiagnose : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    void init() { failOnAnyWarning(); }
+
+    void value_data() {
+        QTest::addColumn<int>("index");
+        for (std::size_t i = 0; i < kValues.size(); ++i) QTest::newRow(kValues[i].name) << int(i);
+    }
+    void value() {
+        QFETCH(int, index);
+        const ValueRow& row = kValues[std::size_t(index)];
+        const double wanted = row.wanted(), dropped = row.dropped();
+        QVERIFY2(std::abs(wanted - dropped) >= 10 * tolerance(wanted), "the row does not notice this term");
+        Case c;
+        row.set(c);
+        const auto check = [&](const Diagnostics& d, auto composed, auto priors, auto temperature, double allowed) {
+            Seen seen;
+            seen.d = d;
+            seen.stages.composed.assign(composed.begin(), composed.end());
+            seen.stages.priors.assign(priors.begin(), priors.end());
+            seen.stages.temperature.assign(temperature.begin(), temperature.end());
+            const double got = row.get(seen);
+            QVERIFY2(std::abs(got - wanted) <= allowed,
+                     qPrintable(QStringLiteral("got %1, wanted %2").arg(got, 0, 'g', 12).arg(wanted, 0, 'g', 12)));
+        };
+        const Storage<double> wide(c.rows, c.position);
+        Stages<double> wideStages;
+        compose<double>(c.recipe, c.priors, wide.source, wideStages);
+        check(diagnose<double>(c.recipe, c.priors, wide.source, wideStages), wideStages.composed, wideStages.priors,
+              wideStages.temperature, 1e-9);
+        const Storage<float> narrow(c.rows, c.position);
+        Stages<float> stages;
+        compose<float>(c.recipe, c.priors, narrow.source, stages);
+        check(diagnose<float>(c.recipe, c.priors, narrow.source, stages), stages.composed, stages.priors,
+              stages.temperature, tolerance(wanted));
+    }
+
+    // HAZARDS A16.
+    void divergences_data() {
+        QTest::addColumn<QList<double>>("p");
+        QTest::addColumn<QList<double>>("q");
+        QTest::addColumn<double>("kl");
+        QTest::newRow("both without support") << QList<double>{.5, .5, 0} << QList<double>{.5, .5, 0} << 0.0;
+        QTest::newRow("p has what q has not")
+            << QList<double>{.3, .3, .4} << QList<double>{.5, .5, 0} << double(INFINITY);
+        QTest::newRow("q has what p has not")
+            << QList<double>{0, .1, .9} << QList<double>{.1, .1, .8} << 0.10600473209074511;
+        QTest::newRow("p is tiny, q is nothing") << QList<double>{1e-300, 1} << QList<double>{0, 1} << double(INFINITY);
+    }
+    void divergences() {
+        QFETCH(QList<double>, p);
+        QFETCH(QList<double>, q);
+        QFETCH(double, kl);
+        const auto lp = logsOf({p.begin(), p.end()}), lq = logsOf({q.begin(), q.end()});
+        const std::vector<float> fp(lp.begin(), lp.end()), fq(lq.begin(), lq.end());
+        const double got = divergence::kl(lp.data(), lq.data(), lp.size()),
+                     narrow = divergence::kl(fp.data(), fq.data(), fp.size());
+        QVERIFY(got == kl || std::abs(got - kl) < 1e-9);
+        QVERIFY(narrow == kl || std::abs(narrow - kl) < 2e-5);
+        const auto pair = divergence::compare(lp.data(), lq.data(), lp.size());
+        QVERIFY(pair.klForward == kl || std::abs(pair.klForward - kl) < 1e-9);
+        QVERIFY(std::isfinite(pair.js) && std::isfinite(pair.tv) && std::isfinite(pair.entropy));
+    }
+
+    // Two unit weights, reference base: log(1 + Cov_{p_b}(p_1/p_b, p_2/p_b)); one deviating specialist: 0.
+    void interferenceIsACovariance() {
+        Recipe r = recipeOf({1, 1});
+        const Storage<double> in(kRows, 3);
+        Stages<double> stages;
+        compose<double>(r, {}, in.source, stages);
+        double cov = -1;
+        for (std::size_t v = 0; v < 6; ++v) cov += std::exp(kRows[1][v] + kRows[2][v] - kRows[0][v]);
+        QVERIFY(std::abs(diagnose<double>(r, {}, in.source, stages).interference - std::log1p(cov)) < 1e-9);
+        const Storage<double> one({kRows[0], kRows[1], kRows[0]}, 3);
+        compose<double>(r, {}, one.source, stages);
+        QVERIFY(std::abs(diagnose<double>(r, {}, one.source, stages).interference) < 1e-12);
+    }
+
+    void winners_data() {
+        QTest::addColumn<QList<double>>("a");
+        QTest::addColumn<QList<double>>("b");
+        QTest::addColumn<int>("kind");
+        QTest::addColumn<int>("source");
+        const QList<double> flat{.4, .3, .2, .1}, one{.05, .8, .05, .1}, two{.05, .05, .8, .1};
+        QTest::newRow("base") << flat << flat << int(WinnerKind::Base) << 0;
+        QTest::newRow("a") << one << flat << int(WinnerKind::Specialist) << 1;
+        QTest::newRow("b") << flat << two << int(WinnerKind::Specialist) << 2;
+        QTest::newRow("several") << one << one << int(WinnerKind::Several) << 0;
+        QTest::newRow("nobody") << QList<double>{.05, .45, .02, .48} << QList<double>{.05, .02, .45, .48}
+                                << int(WinnerKind::Nobody) << 0;
+    }
+    void winners() {
+        QFETCH(QList<double>, a);
+        QFETCH(QList<double>, b);
+        QFETCH(int, kind);
+        QFETCH(int, source);
+        const std::vector<double> base{.4, .3, .2, .1};
+        Recipe r = recipeOf({1, 1});
+        std::vector<PriorTerm> priors;
+        if (kind == int(WinnerKind::Nobody)) priors = {{"p", 1, {2}, {9.0}}};
+        const Storage<double> in({logsOf(base), logsOf({a.begin(), a.end()}), logsOf({b.begin(), b.end()})});
+        Stages<double> stages;
+        compose<double>(r, priors, in.source, stages);
+        const Diagnostics d = diagnose<double>(r, priors, in.source, stages);
+        QCOMPARE(int(d.winner), kind);
+        QCOMPARE(d.winnerSource, source);
+    }
+
+    // A switched-off specialist that is fed still shows its activity; one that is not fed has 0.
+    void activityOfTheSilent() {
+        Recipe r = recipeOf({1, 1});
+        r.specialists[0].enabled = r.specialists[1].enabled = false;
+        Storage<double> in(kRows, 3);
+        in.source.rows[2] = {};
+        Stages<double> stages;
+        compose<double>(r, {}, in.source, stages);
+        const Diagnostics d = diagnose<double>(r, {}, in.source, stages);
+        QVERIFY(std::abs(d.activity[1] - naive::klOf(kRows[1], kRows[0])) < 1e-9);
+        QCOMPARE(d.activity[2], 0.0);
+        QCOMPARE(d.activity[0], 0.0);
+        QCOMPARE(d.drift, 0.0);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestDiagnose)
+#include "tst_diagnose.moc"
