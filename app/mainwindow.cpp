@@ -17,6 +17,7 @@
 #include "app/lanefacts.h"
 #include "widgets/attempt.h"
 #include "widgets/dialpanel.h"
+#include "widgets/heldpanel.h"
 #include "widgets/noticepanel.h"
 #include "widgets/palette.h"
 
@@ -74,6 +75,9 @@ void MainWindow::buildDocks() {
     dock(QStringLiteral("rack"), tr("Rack"), m_rack);
     dock(QStringLiteral("text"), tr("Text"), m_text);
     dock(QStringLiteral("dials"), tr("Dials"), new widgets::DialPanel(m_document));
+    using widgets::HeldPanel;
+    dock(QStringLiteral("priors"), tr("Priors"), new HeldPanel(m_document, HeldPanel::Of::Priors));
+    dock(QStringLiteral("routing"), tr("Routing"), new HeldPanel(m_document, HeldPanel::Of::Routing));
     m_plots = widgets::makePlotDocks(m_document, this);
     for (widgets::PlotDock* plot : m_plots) {
         m_docks[plot->objectName()] = plot;
@@ -132,6 +136,10 @@ void MainWindow::buildStatusBar() {
     m_stop->setAccessibleName(tr("Stop"));
     m_place = new QLabel;
     m_place->setObjectName(QStringLiteral("status.place"));
+    m_place->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    // Of one size: a label that could grow would lay out the whole window at every token.
+    m_place->setFixedSize(m_place->fontMetrics().horizontalAdvance(tr("position %1 of %1").arg(888888)),
+                          widgets::spacing::row);
     statusBar()->setSizeGripEnabled(false);
     statusBar()->setContentsMargins(widgets::spacing::normal, 0, widgets::spacing::normal, 0);
     statusBar()->addWidget(m_stop);

@@ -1,5 +1,6 @@
 #include "app/window.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <QApplication>
@@ -107,6 +108,14 @@ int screenshot(MainWindow& window, const WindowOptions& options) {
 
 }  // namespace
 
+std::unique_ptr<compute::Source> openBehindTheWindow(const std::filesystem::path& path,
+                                                     const compute::OpenOptions& options, std::stop_token stop) {
+    constexpr int kNice = 5;
+    const auto lane = static_cast<id_t>(gettid());
+    if (getpriority(PRIO_PROCESS, lane) < kNice) setpriority(PRIO_PROCESS, lane, kNice);
+    return compute::openSource(path, options, std::move(stop));
+}
+
 int runWindow(const WindowOptions& options, int& argc, char** argv) {
     if (const QString name = QString::fromStdString(options.perspective);
         !name.isEmpty() && !Perspectives::names().contains(name))
@@ -128,7 +137,7 @@ int runWindow(const WindowOptions& options, int& argc, char** argv) {
     const auto theme = themeName == QLatin1String("dark") ? widgets::ThemeKind::Dark : widgets::ThemeKind::Light;
     widgets::setThemeColours(application, theme);
     QApplication::setWindowIcon(widgets::applicationIcon());
-    model::Document document;
+    model::Document document(nullptr, openBehindTheWindow);
     application.document = &document;
     MainWindow window(document, settings);
     window.restore(QString::fromStdString(options.perspective));
