@@ -386,6 +386,8 @@ class TestDiagnose : public QObject {
         QCOMPARE(d.activity[2], 0.0);
         QCOMPARE(d.activity[0], 0.0);
         QCOMPARE(d.drift, 0.0);
+        r.specialists[0].reference = 2;  // whose row is missing
+        QCOMPARE(diagnose<double>(r, {}, in.source, stages).activity[1], 0.0);
     }
 };
 
