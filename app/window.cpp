@@ -44,7 +44,8 @@ class Application final : public QApplication {
     bool notify(QObject* receiver, QEvent* event) override {
         // A combo box makes its list when the style changes; before it has been shown the list reads the style anyway.
         // Those of all of them together took 4 % of the time to the first paint.
-        if (!shown && event->type() == QEvent::StyleChange && qobject_cast<QComboBox*>(receiver) != nullptr) return true;
+        if (!shown && event->type() == QEvent::StyleChange && qobject_cast<QComboBox*>(receiver) != nullptr)
+            return true;
         if (document == nullptr) return QApplication::notify(receiver, event);
         bool handled = false;
         widgets::attempt(*document, [&] { handled = QApplication::notify(receiver, event); });
@@ -109,7 +110,8 @@ int screenshot(MainWindow& window, const WindowOptions& options) {
 std::unique_ptr<compute::Source> openBehindTheWindow(const std::filesystem::path& path,
                                                      const compute::OpenOptions& options, std::stop_token stop) {
     constexpr int kBehind = 5;
-    const int behind = getpriority(PRIO_PROCESS, static_cast<id_t>(getpid())) + kBehind;  // the window's thread, and less
+    const int behind =
+        getpriority(PRIO_PROCESS, static_cast<id_t>(getpid())) + kBehind;  // the window's thread, and less
     setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), behind);
     return compute::openSource(path, options, std::move(stop));
 }

@@ -4,7 +4,8 @@
 #include <QApplication>
 #include <QDockWidget>
 #include <QEventLoop>
-#include <QTimer>
+#include <QFileDialog>
+#include <QLabel>
 
 #include "tests/app/opened.h"
 #include "widgets/framelimiter.h"
