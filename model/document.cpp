@@ -134,7 +134,7 @@ void Document::loadSources() {
 void Document::setDevice(const std::string& device) {
     if (device == m_device) return;
     m_device = device;
-    loadSources();
+    if (!m_session.base.path.empty()) loadSources();
 }
 
 void Document::startDecode(DecodeRequest request) {
@@ -338,7 +338,7 @@ PlotData Document::plot(std::string_view diagnosticId) const {
     PlotData empty;
     empty.id = row.id;
     empty.title = row.title;
-    empty.empty = "Nothing decoded yet: press Generate.";
+    empty.empty = kNothingDecoded;
     return empty;
 }
 
