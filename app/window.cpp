@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <QApplication>
+#include <QBuffer>
 #include <QComboBox>
 #include <QElapsedTimer>
 #include <QEventLoop>
@@ -15,6 +16,7 @@
 
 #include "app/mainwindow.h"
 #include "compute/error.h"
+#include "compute/files/atomicfile.h"
 #include "compute/version.h"
 #include "widgets/attempt.h"
 #include "widgets/palette.h"
@@ -94,14 +96,11 @@ int screenshot(MainWindow& window, const WindowOptions& options) {
     for (int pass = 0; pass < 3; ++pass) QApplication::processEvents();  // layouts settle, then plots draw
     QElapsedTimer drawn;
     for (drawn.start(); drawn.elapsed() < 100;) QApplication::processEvents(QEventLoop::WaitForMoreEvents, 20);
-    const QString file = QString::fromStdString(options.screenshot.string());
-    if (!window.grab().save(file, "PNG"))
-        throw compute::Error({.where = options.screenshot.string(),
-                              .what = "the picture could not be written",
-                              .expected = {},
-                              .found = {},
-                              .advice = {},
-                              .details = {}});
+    QBuffer png;
+    png.open(QIODevice::WriteOnly);
+    window.grab().save(&png, "PNG");
+    compute::writeFile(options.screenshot,
+                       std::string_view(png.data().constData(), static_cast<std::size_t>(png.size())));
     return 0;
 }
 

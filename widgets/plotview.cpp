@@ -1,5 +1,7 @@
 #include "widgets/plotview.h"
 
+#include <QContextMenuEvent>
+#include <QCoreApplication>
 #include <QEvent>
 #include <QFontMetricsF>
 #include <QKeyEvent>
@@ -277,6 +279,14 @@ bool PlotView::eventFilter(QObject* watched, QEvent* event) {
             const auto* mouse = static_cast<QMouseEvent*>(event);
             if (mouse->buttons() & Qt::LeftButton) pick(d->canvas.xAt(mouse->position()));
             hover(mouse->position(), mouse->globalPosition().toPoint());
+            return true;
+        }
+        case QEvent::ContextMenu: {
+            // QCustomPlot lets no mouse event through to what it lies in, and a context menu is one to Qt.
+            const auto* menu = static_cast<QContextMenuEvent*>(event);
+            QContextMenuEvent onward(menu->reason(), d->canvas.widget()->mapTo(this, menu->pos()), menu->globalPos(),
+                                     menu->modifiers());
+            QCoreApplication::sendEvent(this, &onward);
             return true;
         }
         case QEvent::Leave:

@@ -1,17 +1,17 @@
-// The plot under mouse and keys, offscreen; pictures of every kind in both themes ($COUNTERPOINT_PICTURES: where to keep them).
+// The plot under mouse and keys, offscreen; pictures of every kind in both themes ($COUNTERPOINT_PICTURES: where to
+// keep them).
+#include <QApplication>
+#include <QClipboard>
+#include <QLabel>
+#include <QSignalSpy>
+#include <QWheelEvent>
+#include <limits>
+
 #include "tests/support/fixture.h"
 #include "tests/support/plots.h"
 #include "widgets/framelimiter.h"
 #include "widgets/palette.h"
 #include "widgets/plotpanel.h"
-
-#include <QLabel>
-#include <QApplication>
-#include <QClipboard>
-#include <QSignalSpy>
-#include <QWheelEvent>
-
-#include <limits>
 
 using namespace counterpoint;
 using namespace counterpoint::widgets;
@@ -80,15 +80,18 @@ class TestPlotView : public QObject {
         for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
             const quint64 before = view.replots();
             applyTheme(*qApp, kind);
-            if (before > 0) drawn(view, before);
-            else QTRY_VERIFY(view.replots() > 0);
+            if (before > 0)
+                drawn(view, before);
+            else
+                QTRY_VERIFY(view.replots() > 0);
             QCoreApplication::processEvents();
             const QImage image = view.grab().toImage();
             QVERIFY2(distinctColours(image) > 8, "the picture is blank");
             QCOMPARE(QColor(image.pixel(2, 2)), theme(kind).surface);
             const QString folder = qEnvironmentVariable("COUNTERPOINT_PICTURES");
             if (!folder.isEmpty())
-                image.save(folder + "/plot-" + QTest::currentDataTag() + (kind == ThemeKind::Dark ? "-dark.png" : "-light.png"));
+                image.save(folder + "/plot-" + QTest::currentDataTag() +
+                           (kind == ThemeKind::Dark ? "-dark.png" : "-light.png"));
         }
         applyTheme(*qApp, ThemeKind::Light);
     }
@@ -128,13 +131,15 @@ class TestPlotView : public QObject {
         put(view, tests::tracePlot(200));
         const QPointF at = view.toPixel(50, 0.4);
         const double under = view.xAt(at);
-        QWheelEvent wheel(at, view.mapToGlobal(at), {}, {0, 240}, Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false);
+        QWheelEvent wheel(at, view.mapToGlobal(at), {}, {0, 240}, Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase,
+                          false);
         const quint64 before = view.replots();
         QCoreApplication::sendEvent(canvasOf(view), &wheel);
         QVERIFY(view.zoomed());
         drawn(view, before);
-        QVERIFY2(std::abs(view.xAt(at) - under) < 0.5, qPrintable(QString("%1 for %2").arg(view.xAt(at)).arg(under)));  // what is under the mouse stays there
-        view.setPlot(tests::tracePlot(201));            // a live trace grows: the zoom stays
+        QVERIFY2(std::abs(view.xAt(at) - under) < 0.5,
+                 qPrintable(QString("%1 for %2").arg(view.xAt(at)).arg(under)));  // what is under the mouse stays there
+        view.setPlot(tests::tracePlot(201));                                      // a live trace grows: the zoom stays
         QVERIFY(view.zoomed());
         QTest::mouseDClick(canvasOf(view), Qt::LeftButton, {}, at.toPoint());
         QVERIFY(!view.zoomed());
@@ -197,6 +202,20 @@ class TestPlotView : public QObject {
         QCOMPARE(view.accessibleDescription(), label->text());
         view.setPlot(tests::tracePlot(20));
         QVERIFY(!label->isVisible());
+    }
+
+    void theRightButtonOpensTheMenu() {
+        PlotPanel panel;
+        shown(panel);
+        panel.setPlot(tests::tracePlot(20));
+        const QPoint centre = panel.rect().center();
+        QWidget* under = panel.childAt(centre);
+        QVERIFY(under != nullptr && under != &panel.view());  // the canvas takes the mouse
+        QContextMenuEvent click(QContextMenuEvent::Mouse, under->mapFrom(&panel, centre), panel.mapToGlobal(centre));
+        QApplication::sendEvent(under, &click);
+        QVERIFY(panel.menu().isVisible());
+        QCOMPARE(panel.menu().pos(), panel.mapToGlobal(centre));
+        panel.menu().close();
     }
 
     void theMenuExportsCopiesAndSwitches() {
