@@ -123,7 +123,7 @@ void Perspectives::proportion() {
         return;
     }
     m_widths = {{rack, kRackWidth}, {dials, kDialsWidth}};
-    const int middle = std::max(0, m_window.width() - kRackWidth - kDialsWidth);
+    const int middle = std::max(100, m_window.width() - kRackWidth - kDialsWidth);
     const auto part = [middle](int percent) { return middle * percent / 100; };
     if (m_current == QLatin1String("Priors")) {
         columns({rack, text, ledger, dials}, {kRackWidth, part(54), part(46), kDialsWidth});
@@ -168,11 +168,11 @@ void Perspectives::keepWidths() {
             all += d->width();
         }
     constexpr int kBorders = 8;  // the lines between the columns
-    if (sides == 0 || std::abs(all - m_window.width()) > kBorders) return;
     const int room = m_window.width() - sides;
+    if (sides == 0 || room < middle / 8 || std::abs(all - m_window.width()) > kBorders) return;
     QList<int> widths;
     for (const QDockWidget* d : docks)
-        widths << (d == text || d == ledger ? d->width() * room / std::max(1, middle) : m_widths.at(d));
+        widths << (d == text || d == ledger ? std::max(1, d->width() * room / std::max(1, middle)) : m_widths.at(d));
     m_window.resizeDocks(docks, widths, Qt::Horizontal);
 }
 

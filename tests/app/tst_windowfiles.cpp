@@ -48,7 +48,7 @@ void answer(QFileDialog& dialog, const QString& path) {
     QTRY_VERIFY(dialog.isVisible());
     auto* name = dialog.findChild<QLineEdit*>("fileNameEdit");
     QVERIFY(name != nullptr);  // the dialog of Qt, not of the desktop
-    name->setText(path);  // typed letter by letter, a list of completions would lie over the button
+    name->setText(path);       // typed letter by letter, a list of completions would lie over the button
     auto* buttons = dialog.findChild<QDialogButtonBox*>("buttonBox");
     QAbstractButton* accept = buttons->button(QDialogButtonBox::Open);
     if (accept == nullptr) accept = buttons->button(QDialogButtonBox::Save);
