@@ -3,7 +3,6 @@
 #include <QHashSeed>
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <new>
 #include <string>
 #include <vector>
@@ -23,8 +22,6 @@ int fail(int code, std::string sentence) {
 
 int main(int argc, char** argv) {
     QHashSeed::setDeterministicGlobalSeed();  // equal figures need equal hash order; must precede every QHash
-    // libgomp reads this once, when the torch module brings it: two spinning pools on one core cost 8-20 ms a barrier.
-    setenv("OMP_WAIT_POLICY", "passive", 0);
     const std::vector<std::string> given(argv + std::min(argc, 1), argv + argc);
     int code = 0;
     try {

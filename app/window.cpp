@@ -70,10 +70,10 @@ void throwFailure(const model::Document& document) {
                                   .details = notice.details});
 }
 
-/// The device after the files: what they load is loaded again elsewhere where it is not the default.
+/// The device first, so that the files are loaded once.
 void openAll(MainWindow& window, const WindowOptions& options) {
-    window.openFiles(options.files);
     widgets::attempt(window.document(), [&] { window.document().setDevice(options.device); });
+    window.openFiles(options.files);
 }
 
 int screenshot(MainWindow& window, const WindowOptions& options) {

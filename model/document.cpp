@@ -134,7 +134,7 @@ void Document::loadSources() {
 void Document::setDevice(const std::string& device) {
     if (device == m_device) return;
     m_device = device;
-    loadSources();
+    if (!m_session.base.path.empty()) loadSources();
 }
 
 void Document::startDecode(DecodeRequest request) {

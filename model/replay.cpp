@@ -75,6 +75,8 @@ ReplayVerdict replay(const std::filesystem::path& directory, const RunOptions& o
     const std::vector<std::string_view> then = linesOf(stored);
 
     const RunResult result = runSession(session, options);
+    // A run that ended in an error may end in it again; any other must not.
+    if (result.failure && summary.value("stop", std::string()) != "error") raise(*result.failure);
     const std::string text = traceJsonl(result.trace);
     const std::vector<std::string_view> now = linesOf(text);
 

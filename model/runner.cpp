@@ -77,6 +77,12 @@ void recordHashes(RunResult& result, const std::map<std::string, std::string>& h
 
 }  // namespace
 
+void raise(const Failure& failure) {
+    std::string what = failure.sentence;
+    while (what.ends_with('.')) what.pop_back();
+    throw compute::Error({.where = {}, .what = what, .expected = {}, .found = {}, .advice = {}, .details = failure.details});
+}
+
 RunResult runSession(const Session& session, const RunOptions& options) {
     RunResult result;
     result.trace.session = session;
@@ -107,11 +113,8 @@ RunResult runSession(const Session& session, const RunOptions& options) {
             }
         }
     }
-    if (const auto& failure = collector.failure()) {
-        std::string what = failure->sentence;
-        while (what.ends_with('.')) what.pop_back();
-        throw compute::Error({.where = {}, .what = what, .expected = {}, .found = {}, .advice = {}, .details = failure->details});
-    }
+    result.failure = collector.failure();
+    if (result.failure && result.trace.steps.empty()) raise(*result.failure);
     recordHashes(result, collector.hashes());
     result.versions = {{"counterpoint", compute::version()}, {"qt", qVersion()}};
     if (!collector.infos().empty()) {

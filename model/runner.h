@@ -28,10 +28,14 @@ struct RunResult {
     std::vector<std::pair<std::string, std::string>> versions;
     std::map<std::string, std::string> sha256;   ///< by source name
     std::vector<std::string> notices;
+    std::optional<Failure> failure;              ///< what ended it midway; the steps before it are in the trace, stop is "error"
 };
 
-/// Decodes or scores the session to its end.
+/// Decodes or scores the session to its end. A failure before the first step is an Error, a later one stands in the result.
 RunResult runSession(const Session& session, const RunOptions& options);
+
+/// The Error that a Failure was, for those who must not go on.
+[[noreturn]] void raise(const Failure& failure);
 
 /// Error unless `directory` is absent, empty or an earlier run's; worth asking before a long decode.
 void requireRunDirectory(const std::filesystem::path& directory);

@@ -3,6 +3,7 @@
 #include "compute/dial.h"
 #include "compute/error.h"
 #include "compute/files/atomicfile.h"
+#include "model/jsonreader.h"
 #include "model/session.h"
 
 #include <algorithm>
@@ -22,9 +23,6 @@ constexpr const char* kFormat = "counterpoint.session/1";
 /// Names that stand for something else in files: keys beside source names, words a reference or a winner may be.
 constexpr std::array kReserved = {"composed", "temperature", "none", "several", "nobody"};
 
-template <class E, std::size_t N>
-using Names = std::array<std::pair<const char*, E>, N>;
-
 constexpr Names<Mode, 2> kModes = {{{"generate", Mode::Generate}, {"score", Mode::Score}}};
 constexpr Names<compute::Rule, 2> kRules = {{{"product", compute::Rule::Product}, {"mixture", compute::Rule::Mixture}}};
 constexpr Names<compute::EosPolicy, 5> kEosPolicies = {{{"sum", compute::EosPolicy::Sum},
@@ -34,133 +32,6 @@ constexpr Names<compute::EosPolicy, 5> kEosPolicies = {{{"sum", compute::EosPoli
                                                         {"active", compute::EosPolicy::Active}}};
 constexpr Names<compute::PlausibilityKind, 2> kPlausibilities = {
     {{"relative", compute::PlausibilityKind::Relative}, {"top_p", compute::PlausibilityKind::TopP}}};
-
-template <class E, std::size_t N>
-const char* nameOf(const Names<E, N>& names, E value) {
-    for (const auto& [name, v] : names)
-        if (v == value) return name;
-    return names.front().first;
-}
-
-std::string shortly(const OrderedJson& value) {
-    std::string text = value.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
-    if (text.size() > 60) text = text.substr(0, 57) + "...";
-    return text;
-}
-
-/// One object being read: knows where it stands and what nobody has asked for yet.
-class Reader {
-  public:
-    Reader(OrderedJson object, std::string where) : m_rest(std::move(object)), m_where(std::move(where)) {
-        if (!m_rest.is_object()) throw wrong("", "an object", m_rest);
-    }
-
-    [[noreturn]] void fail(const std::string& key, const std::string& expected, const OrderedJson& found) const {
-        throw wrong(key, expected, found);
-    }
-    Error wrong(const std::string& key, const std::string& expected, const OrderedJson& found) const {
-        return Error({.where = at(key),
-                      .what = "the value cannot be used",
-                      .expected = expected,
-                      .found = shortly(found),
-                      .advice = {},
-                      .details = {}});
-    }
-    std::string at(const std::string& key) const { return key.empty() ? m_where : m_where + ", \"" + key + "\""; }
-
-    /// The value of `key`, taken out; nullopt when absent.
-    std::optional<OrderedJson> take(const std::string& key) {
-        const auto found = m_rest.find(key);
-        if (found == m_rest.end()) return std::nullopt;
-        OrderedJson value = std::move(*found);
-        m_rest.erase(key);
-        return value;
-    }
-    std::optional<OrderedJson> takeNonNull(const std::string& key) {
-        auto value = take(key);
-        if (value && value->is_null()) value.reset();
-        return value;
-    }
-    void string(const std::string& key, std::string& out) {
-        if (const auto v = takeNonNull(key)) {
-            if (!v->is_string()) fail(key, "text", *v);
-            out = v->get<std::string>();
-        }
-    }
-    void boolean(const std::string& key, bool& out) {
-        if (const auto v = take(key)) {
-            if (!v->is_boolean()) fail(key, "true or false", *v);
-            out = v->get<bool>();
-        }
-    }
-    void finite(const std::string& key, double& out) {
-        if (const auto v = take(key)) {
-            out = compute::toNumber(*v, at(key));
-            if (!std::isfinite(out)) fail(key, "a finite number", *v);
-        }
-    }
-    double bounded(const std::string& key, const OrderedJson& value, std::string_view dial) {
-        const double x = compute::toNumber(value, at(key));
-        try {
-            compute::requireInBounds(compute::dial(dial), x);
-        } catch (const Error& e) {
-            compute::ErrorParts parts = e.parts();
-            parts.where = at(key);
-            throw Error(std::move(parts));
-        }
-        return x;
-    }
-    void dial(const std::string& key, double& out) {
-        if (const auto v = take(key)) out = bounded(key, *v, key);
-    }
-    std::uint64_t unsignedOf(const std::string& key, const OrderedJson& value, std::uint64_t maximum) const {
-        const bool whole = value.is_number_unsigned() || (value.is_number_integer() && value.get<std::int64_t>() >= 0);
-        if (!whole || value.get<std::uint64_t>() > maximum) fail(key, "a whole number from 0 to " + std::to_string(maximum), value);
-        return value.get<std::uint64_t>();
-    }
-    template <class Integer>
-    void integer(const std::string& key, Integer& out, std::uint64_t maximum) {
-        if (const auto v = take(key)) out = static_cast<Integer>(unsignedOf(key, *v, maximum));
-    }
-    template <class Integer>
-    void dialInteger(const std::string& key, Integer& out) {
-        integer(key, out, static_cast<std::uint64_t>(compute::dial(key).maximum));
-    }
-    template <class E, std::size_t N>
-    void choice(const std::string& key, const Names<E, N>& names, E& out) {
-        const auto v = take(key);
-        if (!v) return;
-        std::string expected;
-        for (const auto& [name, value] : names) {
-            if (v->is_string() && v->get_ref<const std::string&>() == name) {
-                out = value;
-                return;
-            }
-            expected += (expected.empty() ? "" : ", ") + std::string(name);
-        }
-        fail(key, "one of " + expected, *v);
-    }
-    void ids(const std::string& key, std::optional<std::vector<TokenId>>& out) {
-        const auto v = takeNonNull(key);
-        if (!v) return;
-        if (!v->is_array()) fail(key, "a list of token ids", *v);
-        std::vector<TokenId> list;
-        for (const OrderedJson& id : *v)
-            list.push_back(static_cast<TokenId>(unsignedOf(key, id, std::numeric_limits<TokenId>::max())));
-        out = std::move(list);
-    }
-
-    /// What nobody asked for; warned about.
-    OrderedJson unknown(std::vector<std::string>& warnings) {
-        for (const auto& [key, value] : m_rest.items())
-            warnings.push_back(m_where + ": the key \"" + key + "\" is unknown; it is kept as it is.");
-        return std::move(m_rest);
-    }
-
-  private:
-    OrderedJson m_rest;
-    std::string m_where;
-};
 
 /// Unknown keys of an inner object stand in the outer entry's `unknown` under the inner object's key.
 void keepInner(OrderedJson& unknown, const std::string& key, OrderedJson inner) {
@@ -177,11 +48,11 @@ void mergeUnknown(OrderedJson& into, const OrderedJson& unknown) {
     }
 }
 
-void readMask(Reader& entry, const std::string& where, compute::Mask& mask, OrderedJson& inner,
+void readMask(JsonReader& entry, const std::string& where, compute::Mask& mask, OrderedJson& inner,
               std::vector<std::string>& warnings) {
     const auto value = entry.takeNonNull("mask");
     if (!value) return;
-    Reader reader(*value, where + ", \"mask\"");
+    JsonReader reader(*value, where + ", \"mask\"");
     reader.ids("tokens", mask.tokens);
     if (const auto v = reader.takeNonNull("positions")) {
         const char* expected = "a list of intervals [from, to), 0 <= from <= to";
@@ -202,7 +73,7 @@ void readMask(Reader& entry, const std::string& where, compute::Mask& mask, Orde
 }
 
 SourceEntry readSource(const OrderedJson& json, const std::string& where, bool specialist, std::vector<std::string>& warnings) {
-    Reader reader(json, where);
+    JsonReader reader(json, where);
     SourceEntry entry;
     OrderedJson maskRest;
     if (specialist) entry.name.clear();
@@ -233,7 +104,7 @@ SourceEntry readSource(const OrderedJson& json, const std::string& where, bool s
 }
 
 BankEntry readBank(const OrderedJson& json, const std::string& where, std::vector<std::string>& warnings) {
-    Reader reader(json, where);
+    JsonReader reader(json, where);
     BankEntry entry;
     reader.string("bank", entry.bank);
     if (entry.bank.empty())
@@ -249,7 +120,7 @@ BankEntry readBank(const OrderedJson& json, const std::string& where, std::vecto
 }
 
 Decoding readDecoding(const OrderedJson& json, const std::string& where, std::vector<std::string>& warnings) {
-    Reader reader(json, where);
+    JsonReader reader(json, where);
     Decoding d;
     OrderedJson plausibilityRest;
     reader.dial("temperature", d.temperature);
@@ -269,7 +140,7 @@ Decoding readDecoding(const OrderedJson& json, const std::string& where, std::ve
     }
     reader.boolean("score_prompt", d.scorePrompt);
     if (const auto v = reader.takeNonNull("plausibility")) {
-        Reader inner(*v, where + ", \"plausibility\"");
+        JsonReader inner(*v, where + ", \"plausibility\"");
         compute::Plausibility p;
         inner.choice("kind", kPlausibilities, p.kind);
         if (const auto value = inner.take("value")) p.value = inner.bounded("value", *value, "plausibility");
@@ -366,7 +237,7 @@ OrderedJson decodingJson(const Decoding& d) {
 
 /// A list under `key`, each entry read by `read(json, where)`.
 template <class T, class Read>
-void readList(Reader& reader, const std::string& key, std::vector<T>& out, const Read& read) {
+void readList(JsonReader& reader, const std::string& key, std::vector<T>& out, const Read& read) {
     const auto list = reader.takeNonNull(key);
     if (!list) return;
     if (!list->is_array()) reader.fail(key, "a list", *list);
@@ -378,7 +249,7 @@ void readList(Reader& reader, const std::string& key, std::vector<T>& out, const
 
 Session sessionFromJson(const OrderedJson& json, const std::filesystem::path& file, std::vector<std::string>& warnings) {
     const std::string where = file.empty() ? "session" : file.string();
-    Reader reader(json, where);
+    JsonReader reader(json, where);
     std::string format;
     reader.string("format", format);
     if (format != kFormat)

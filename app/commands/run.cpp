@@ -56,6 +56,7 @@ int runCommand(const Arguments& arguments) {
     model::writeRun(result, out, options.dumps);
     if (!formats.empty()) writeFigures(result.trace, formats, out / "figures");
 
+    if (result.failure) model::raise(*result.failure);
     const std::string steps = std::to_string(result.trace.steps.size()) + " steps";
     if (interrupt.asked())
         throw compute::Error(

@@ -73,8 +73,13 @@ double interference(const Recipe& recipe, const SourceRows<Real>& rows, const St
     const bool summed = stages.scale == 1 && !recipe.commonShift && !recipe.plausibility &&
                         (recipe.eosPolicy == EosPolicy::Sum || recipe.stopIds.empty());
     double sum = (summed ? stages.logNormaliserComposed : logZ(recipe, rows, 0, all.size())) - nobody;
-    for (std::size_t i = 0; i < all.size(); ++i)
-        if (score::speaksAt(all[i], rows.position)) sum -= logZ(recipe, rows, i, i + 1) - nobody;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (!score::speaksAt(all[i], rows.position)) continue;
+        const double alone = logZ(recipe, rows, i, i + 1);
+        if (alone == kMinusInfinity<double>)
+            return 0;  // it leaves nothing alone either (and a budget has switched it off)
+        sum -= alone - nobody;
+    }
     return sum;
 }
 

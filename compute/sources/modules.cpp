@@ -12,6 +12,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// libgomp reads this once, when the torch module brings it: two spinning pools on one core cost 8-20 ms a barrier. Set
+/// while this library is loaded, since setenv is safe only before there are threads.
+[[maybe_unused]] const int passiveWaiting = ::setenv("OMP_WAIT_POLICY", "passive", 0);
+
 /// Opens a module once and for all; a second call after a failure tries again. It is never closed: its static objects,
 /// threads and exception types outlive every user.
 template <class Api>

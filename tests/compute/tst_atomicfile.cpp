@@ -12,6 +12,7 @@
 #include "compute/files/atomicfile.h"
 #include "compute/files/mappedfile.h"
 #include "tests/support/fixture.h"
+#include "tests/support/scratch.h"
 
 using namespace counterpoint::compute;
 using namespace counterpoint::tests;
@@ -19,31 +20,20 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string errorOf(const std::function<void()>& call) {
-    try {
-        call();
-    } catch (const Error& error) {
-        return error.sentence();
-    }
-    return {};
-}
-
 int filesIn(const fs::path& folder) { return static_cast<int>(std::distance(fs::directory_iterator(folder), {})); }
 
-/// 2 MB of one letter: a half written or mixed file shows at once.
-std::string letters(char letter) { return std::string(2u << 20, letter); }
+/// Much of one letter: a half written or mixed file shows at once.
+std::string letters(char letter, std::size_t megabytes = 2) { return std::string(megabytes << 20, letter); }
 
 }  // namespace
 
-class TestAtomicFile : public QObject {
+class TestAtomicFile : public QObject, Scratch {
     Q_OBJECT
-    std::unique_ptr<QTemporaryDir> m_dir;
-    fs::path folder() const { return m_dir->path().toStdString(); }
 
   private Q_SLOTS:
     void init() {
         failOnAnyWarning();
-        m_dir = std::make_unique<QTemporaryDir>();
+        renew();
     }
 
     void writesAndReads() {
@@ -142,17 +132,35 @@ class TestAtomicFile : public QObject {
         QCOMPARE(files, 1);
     }
 
-    /// A child writes one large file after the other and is killed at another moment each time.
-    void killedWhileWriting() {
+    /// The folder's permission is what a rename needs: asked for as somebody whom permissions bind.
+    void readOnlyFolder() {
         const fs::path file = folder() / "a.json";
-        writeFile(file, letters('a'));
+        writeFile(file, "old");
+        fs::permissions(file, fs::perms(0666));
+        fs::permissions(folder(), fs::perms(0555));
+        const bool root = ::geteuid() == 0;
+        if (root) QVERIFY(::seteuid(65534) == 0);
+        const std::string found = errorOf([&] { writeFile(file, "new"); });
+        if (root) QVERIFY(::seteuid(0) == 0);
+        QVERIFY2(found.find("a.json: cannot be written") != std::string::npos, found.c_str());
+        QCOMPARE(readFile(file), std::string("old"));
+        QCOMPARE(filesIn(folder()), 1);
+        fs::permissions(folder(), fs::perms(0700));
+    }
+
+    /// A child saves files of 50 MB one after the other and is killed at another moment each time.
+    void killedWhileWriting() {
+        constexpr std::size_t kMegabytes = 50;
+        const fs::path file = folder() / "a.json";
+        writeFile(file, letters('a', kMegabytes));
+        const std::string first = letters('b', kMegabytes), second = letters('c', kMegabytes);
+        int halfWritten = 0;
         for (int round = 0; round < 50; ++round) {
             int ready[2];
             QVERIFY(::pipe(ready) == 0);
             const pid_t child = ::fork();
             QVERIFY(child >= 0);
             if (child == 0) {
-                const std::string first = letters('b'), second = letters('c');
                 if (::write(ready[1], "!", 1) != 1) ::_exit(1);
                 while (true) {
                     writeFile(file, first);
@@ -161,8 +169,8 @@ class TestAtomicFile : public QObject {
             }
             char go = 0;
             QVERIFY(::read(ready[0], &go, 1) == 1);
-            ::usleep(
-                static_cast<useconds_t>(300 * round));  // not a wait for anything: the moment of the kill is the input
+            // Not a wait for anything: the moment of the kill is the input.
+            ::usleep(static_cast<useconds_t>(1500 * round));
             ::kill(child, SIGKILL);
             int status = 0;
             ::waitpid(child, &status, 0);
@@ -170,9 +178,12 @@ class TestAtomicFile : public QObject {
             ::close(ready[1]);
             QVERIFY(WIFSIGNALED(status));
             const std::string found = readFile(file);
-            QCOMPARE(found.size(), std::size_t(2u << 20));
+            QCOMPARE(found.size(), kMegabytes << 20);
             QVERIFY(found.find_first_not_of(found[0]) == std::string::npos);
+            for (const auto& entry : fs::directory_iterator(folder()))
+                if (entry.path() != file) halfWritten += fs::remove(entry.path());
         }
+        QVERIFY2(halfWritten > 10, "the kills did not fall into saves");
     }
 
     void readingRefuses() {

@@ -9,22 +9,10 @@
 #include "compute/files/json.h"
 #include "compute/files/sha256.h"
 #include "tests/support/fixture.h"
+#include "tests/support/scratch.h"
 
 using namespace counterpoint::compute;
 using namespace counterpoint::tests;
-
-namespace {
-
-std::string errorOf(const std::function<void()>& call) {
-    try {
-        call();
-    } catch (const Error& error) {
-        return error.sentence();
-    }
-    return {};
-}
-
-}  // namespace
 
 class TestJson : public QObject {
     Q_OBJECT

@@ -4,6 +4,7 @@
 #include "compute/sources/stopset.h"
 #include "compute/text/tokenizer.h"
 #include "tests/support/fixture.h"
+#include "tests/support/scratch.h"
 #include "tests/support/randomtext.h"
 #include "tests/support/toyfiles.h"
 
@@ -58,14 +59,12 @@ bool survives(const std::function<void()>& call) {
 
 }  // namespace
 
-class TestMutations : public QObject {
+class TestMutations : public QObject, Scratch {
     Q_OBJECT
-    std::unique_ptr<QTemporaryDir> m_dir;
-    fs::path folder() const { return m_dir->path().toStdString(); }
 
     /// Writes without fsync: thousands of files.
     void put(const char* name, const std::string& bytes) const {
-        QFile file(m_dir->filePath(name));
+        QFile file(folder() / name);
         QVERIFY(file.open(QIODevice::WriteOnly));
         file.write(bytes.data(), static_cast<qint64>(bytes.size()));
     }
@@ -73,7 +72,7 @@ class TestMutations : public QObject {
   private Q_SLOTS:
     void init() {
         failOnAnyWarning();
-        m_dir = std::make_unique<QTemporaryDir>();
+        renew();
     }
 
     void safetensors() {

@@ -4,6 +4,7 @@
 #include "compute/error.h"
 #include "compute/files/safetensors.h"
 #include "tests/support/fixture.h"
+#include "tests/support/scratch.h"
 #include "tests/support/toyfiles.h"
 
 using namespace counterpoint::compute;
@@ -11,15 +12,6 @@ using namespace counterpoint::tests;
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string errorOf(const std::function<void()>& call) {
-    try {
-        call();
-    } catch (const Error& error) {
-        return error.sentence();
-    }
-    return {};
-}
 
 /// A file with this header and `data` bytes behind it.
 std::string fileWith(const std::string& header, std::size_t data) {
@@ -38,10 +30,8 @@ std::string tensor(const std::string& name, const std::string& shape, const std:
 
 }  // namespace
 
-class TestSafetensors : public QObject {
+class TestSafetensors : public QObject, Scratch {
     Q_OBJECT
-    std::unique_ptr<QTemporaryDir> m_dir;
-    fs::path folder() const { return m_dir->path().toStdString(); }
 
     /// Two shards with an index: a and b in the first, c in the second.
     void writeShards() const {
@@ -58,7 +48,7 @@ class TestSafetensors : public QObject {
   private Q_SLOTS:
     void init() {
         failOnAnyWarning();
-        m_dir = std::make_unique<QTemporaryDir>();
+        renew();
     }
 
     void roundTrip() {

@@ -6,29 +6,15 @@
 #include "compute/sources/stopset.h"
 #include "tests/support/tokenizersource.h"
 #include "tests/support/fixture.h"
+#include "tests/support/scratch.h"
 #include "tests/support/toyfiles.h"
 
 using namespace counterpoint::compute;
 using namespace counterpoint::tests;
 namespace fs = std::filesystem;
 
-namespace {
-
-std::string errorOf(const std::function<void()>& call) {
-    try {
-        call();
-    } catch (const Error& error) {
-        return error.sentence();
-    }
-    return {};
-}
-
-}  // namespace
-
-class TestSources : public QObject {
+class TestSources : public QObject, Scratch {
     Q_OBJECT
-    std::unique_ptr<QTemporaryDir> m_dir;
-    fs::path folder() const { return m_dir->path().toStdString(); }
 
     TokenizerSource toy(const Json& tokenizer, std::int64_t width) const {
         writeJson(folder() / "tokenizer.json", tokenizer);
@@ -42,8 +28,11 @@ class TestSources : public QObject {
   private Q_SLOTS:
     void init() {
         failOnAnyWarning();
-        m_dir = std::make_unique<QTemporaryDir>();
+        renew();
     }
+
+    /// Whoever links compute and loads the torch module has pools that do not spin.
+    void poolsWaitPassively() { QCOMPARE(qgetenv("OMP_WAIT_POLICY"), QByteArray("passive")); }
 
     void sameTokenizersCompose() {
         const TokenizerSource a = toy(tokenizerOf(toyPieces(300)), 300), b = toy(tokenizerOf(toyPieces(300)), 300);
@@ -212,7 +201,7 @@ class TestSources : public QObject {
     /// A module that is not there, or is something else, is a plain Error; later calls try again.
     void modules() {
         const QByteArray before = qgetenv("COUNTERPOINT_MODULES");
-        qputenv("COUNTERPOINT_MODULES", m_dir->path().toUtf8());
+        qputenv("COUNTERPOINT_MODULES", folder().c_str());
         QCOMPARE(moduleFolder(), folder());
         QVERIFY(errorOf([] { spm(); }).find("the module 'spm' is not there") != std::string::npos);
         writeFile(folder() / "counterpoint_spm.so", "not a library");

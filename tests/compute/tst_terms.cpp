@@ -12,32 +12,11 @@ using namespace counterpoint::tests;
 
 namespace {
 
-constexpr double kTolerance = 2e-5 * (1 + 10);  // of the storage type, at the largest number here
-
-Says at(int token, Says there, Says elsewhere) {
-    return [=](int v) { return v == token ? there(v) : elsewhere(v); };
-}
-Says constant(double d) {
-    return [d](int) { return d; };
-}
-/// Σ w δ − factor · weight · the smallest |δ| where all of `sources` have one sign.
-Says shifted(Says sum, std::vector<int> sources, double factor, double weight) {
-    return [=](int v) {
-        double least = INFINITY, most = -INFINITY;
-        for (int i : sources) least = std::min(least, delta(i, v)), most = std::max(most, delta(i, v));
-        return sum(v) - factor * weight * (least > 0 ? least : most < 0 ? most : 0.0);
-    };
-}
-const double kMean = (1.2 + 0.8 + 0.5) / 3;
-const Says kAll = sumOf({kA, kB, kC});
-
 struct ScoreRow {
     const char* name;
     std::function<void(Case&)> set;
     Says wanted, dropped;  ///< D(v) with the term and without it
 };
-
-void maskPositions(Case& c, int source) { c.specialist(source).mask.positions = {{{0, 3}, {4, 9}}}; }
 
 const std::vector<ScoreRow> kScores = {
     {"weight", [](Case& c) { c.leave({kA}); }, sumOf({kA}), [](int v) { return delta(kA, v); }},
@@ -174,10 +153,19 @@ const std::vector<ScoreRow> kScores = {
     {"end of text: an excluded id stays so",
      [](Case& c) { c.rows[kA][kStop] = kOut, c.recipe.eosPolicy = EosPolicy::Base; }, at(kStop, constant(kOut), kAll),
      at(kStop, constant(0), kAll)},
+    {"end of text, mean: nobody", [](Case& c) { c.leave({}), c.recipe.eosPolicy = EosPolicy::Mean; }, constant(0),
+     at(kStop, constant(kOut), constant(0))},
+    {"end of text, max: nobody", [](Case& c) { c.leave({}), c.recipe.eosPolicy = EosPolicy::Max; }, constant(0),
+     at(kStop, constant(kOut), constant(0))},
     {"clamp: of w < 0", [](Case& c) { c.leave({kB}), c.specialist(kB).weight = -1, c.recipe.floor = 0.5; },
      [](int v) { return -std::max(delta(kB, v), -0.5); }, [](int v) { return -delta(kB, v); }},
     {"clamp: not of w > 0", [](Case& c) { c.leave({kB}), c.specialist(kB).weight = 1, c.recipe.floor = 0.5; },
      [](int v) { return delta(kB, v); }, [](int v) { return std::max(delta(kB, v), -0.5); }},
+    {"plausibility: at λ = 0 too",
+     [](Case& c) {
+         c.recipe.klBudget = 0.0, c.recipe.plausibility = {{PlausibilityKind::Relative, 0.5}};
+     },
+     [](int v) { return v < 2 ? 0 : kOut; }, constant(0)},
     {"plausibility: the base decides",
      [](Case& c) {
          c.leave({kB}), c.recipe.plausibility = {{PlausibilityKind::Relative, 0.5}};
@@ -194,6 +182,45 @@ const std::vector<ScoreRow> kScores = {
          c.leave({kB}), c.recipe.plausibility = {{PlausibilityKind::TopP, 0.5}};
      },
      [](int v) { return v < 2 ? term(kB, v) : kOut; }, [](int v) { return v == 2 || v == 3 ? term(kB, v) : kOut; }},
+};
+
+/// A mixture's score by hand.
+struct MixtureRow {
+    const char* name;
+    std::function<void(Case&)> set;
+    std::function<double(int token)> wanted, dropped;  ///< up to a constant
+};
+double mixed(int v, double a, double all, double base = 1) {
+    return std::log((base * std::exp(kRows[0][v]) + a * std::exp(kRows[kA][v])) / all);
+}
+void onlyA(Case& c) { c.leave({kA}); }
+const std::vector<MixtureRow> kMixtures = {
+    {"weight", onlyA, [](int v) { return mixed(v, 1.2, 1); }, [](int v) { return mixed(v, 1, 1); }},
+    {"the base has weight 1", onlyA, [](int v) { return mixed(v, 1.2, 1); }, [](int v) { return mixed(v, 1.2, 1, 0); }},
+    {"mask",
+     [](Case& c) {
+         onlyA(c), c.specialist(kA).mask.tokens = {{1, 2}};
+     },
+     [](int v) { return v == 1 || v == 2 ? mixed(v, 1.2, 2.2) : kRows[0][v]; },
+     [](int v) { return mixed(v, 1.2, 2.2); }},
+    {"mean of those who have a say",
+     [](Case& c) {
+         onlyA(c), c.specialist(kA).mask.tokens = {{1, 2}};
+     },
+     [](int v) { return v == 1 || v == 2 ? mixed(v, 1.2, 2.2) : kRows[0][v]; },
+     [](int v) { return v == 1 || v == 2 ? mixed(v, 1.2, 1) : kRows[0][v]; }},
+    {"positions", [](Case& c) { onlyA(c), maskPositions(c, kA); }, [](int v) { return kRows[0][v]; },
+     [](int v) { return mixed(v, 1.2, 2.2); }},
+    {"plausibility",
+     [](Case& c) {
+         onlyA(c), c.recipe.plausibility = {{PlausibilityKind::Relative, 0.5}};
+     },
+     [](int v) { return v < 2 ? mixed(v, 1.2, 2.2) : kOut; }, [](int v) { return mixed(v, 1.2, 2.2); }},
+    {"what the base excludes and a specialist says", [](Case& c) { onlyA(c), c.rows[0][3] = kOut; },
+     [](int v) { return v == 3 ? std::log(1.2) + kRows[kA][3] : mixed(v, 1.2, 1); },
+     [](int v) { return v == 3 ? kOut : mixed(v, 1.2, 1); }},
+    {"budget: infinite drift leaves nobody", [](Case& c) { onlyA(c), c.rows[0][3] = kOut, c.recipe.klBudget = 0.1; },
+     [](int v) { return v == 3 ? kOut : kRows[0][v]; }, [](int v) { return mixed(v, 1.2, 1); }},
 };
 
 template <class Real>
@@ -228,6 +255,27 @@ class TestTerms : public QObject {
         kScores[std::size_t(index)].set(c);
         const Row wanted = composedOf(c, kScores[std::size_t(index)].wanted);
         const Row dropped = composedOf(c, kScores[std::size_t(index)].dropped);
+        double moved = 0;
+        for (int v = 0; v < 6; ++v)
+            if (wanted[v] != dropped[v]) moved = std::max(moved, std::abs(wanted[v] - dropped[v]));
+        QVERIFY2(moved >= 10 * kTolerance, "the row does not notice this term");
+        checkScores<double>(c, wanted, 1e-9);
+        checkScores<float>(c, wanted, 2e-5);
+    }
+
+    void mixture_data() {
+        QTest::addColumn<int>("index");
+        for (std::size_t i = 0; i < kMixtures.size(); ++i) QTest::newRow(kMixtures[i].name) << int(i);
+    }
+    void mixture() {
+        QFETCH(int, index);
+        const MixtureRow& row = kMixtures[std::size_t(index)];
+        Case c;
+        c.recipe.rule = Rule::Mixture;
+        row.set(c);
+        Row wanted, dropped;
+        for (int v = 0; v < 6; ++v) wanted.push_back(row.wanted(v)), dropped.push_back(row.dropped(v));
+        wanted = logSoftmaxRow(wanted), dropped = logSoftmaxRow(dropped);
         double moved = 0;
         for (int v = 0; v < 6; ++v)
             if (wanted[v] != dropped[v]) moved = std::max(moved, std::abs(wanted[v] - dropped[v]));

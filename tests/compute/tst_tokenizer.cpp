@@ -6,6 +6,7 @@
 #include "compute/files/json.h"
 #include "compute/text/tokenizer.h"
 #include "tests/support/fixture.h"
+#include "tests/support/scratch.h"
 #include "tests/support/randomtext.h"
 #include "tests/support/toyfiles.h"
 
@@ -29,25 +30,14 @@ QString show(const std::vector<TokenId>& ids) {
     return text.join(' ');
 }
 
-std::string errorOf(const std::function<void()>& call) {
-    try {
-        call();
-    } catch (const Error& error) {
-        return error.sentence();
-    }
-    return {};
-}
-
 using Merges = std::vector<std::pair<std::string, std::string>>;
 
 std::vector<TokenId> idsOf(const Json& list) { return list.get<std::vector<TokenId>>(); }
 
 }  // namespace
 
-class TestTokenizer : public QObject {
+class TestTokenizer : public QObject, Scratch {
     Q_OBJECT
-    std::unique_ptr<QTemporaryDir> m_dir;
-    std::filesystem::path folder() const { return m_dir->path().toStdString(); }
     std::shared_ptr<const Tokenizer> open(const Json& json) const {
         writeJson(folder() / "tokenizer.json", json);
         return openTokenizer(folder());
@@ -56,7 +46,7 @@ class TestTokenizer : public QObject {
   private Q_SLOTS:
     void init() {
         failOnAnyWarning();
-        m_dir = std::make_unique<QTemporaryDir>();
+        renew();
     }
 
     /// shared/tokenizers/cases: llama.cpp's ggml-vocab-gpt-2 inputs and ids.

@@ -136,4 +136,17 @@ inline model::Session sessionOf(const std::vector<std::string>& names) {
     return session;
 }
 
+/// base and two specialists whose rows differ.
+inline std::map<std::string, Script> three() {
+    std::map<std::string, Script> scripts;
+    int key = 1;
+    for (const char* name : {"model", "math", "poetry"}) scripts[name].logits = mixing(key++);
+    return scripts;
+}
+inline model::Session threeSession(std::int64_t newTokens = 24) {
+    model::Session s = sessionOf({"model", "math", "poetry"});
+    s.decoding.maxNewTokens = newTokens;
+    return s;
+}
+
 }  // namespace counterpoint::tests

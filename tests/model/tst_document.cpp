@@ -19,19 +19,6 @@ using namespace counterpoint::tests;
 
 namespace {
 
-std::map<std::string, Script> three() {
-    std::map<std::string, Script> scripts;
-    int key = 1;
-    for (const char* name : {"model", "math", "poetry"}) scripts[name].logits = mixing(key++);
-    return scripts;
-}
-
-Session threeSession(std::int64_t newTokens = 24) {
-    Session s = sessionOf({"model", "math", "poetry"});
-    s.decoding.maxNewTokens = newTokens;
-    return s;
-}
-
 Session weighted(Session s, double weight) {
     s.specialists[0].weight = weight;
     return s;
@@ -245,6 +232,21 @@ class TestDocument : public QObject {
         doc.generate();
         QTRY_VERIFY(!doc.busy());
         QCOMPARE(doc.trace()->steps.size(), std::size_t{6});
+    }
+
+    // A device that is chosen before anything is open is where the first load happens, and the only one.
+    void deviceBeforeFiles() {
+        auto devices = std::make_shared<std::vector<std::string>>();
+        const SourceOpener scripted = opener(three());
+        Document doc(nullptr, [=](const std::filesystem::path& path, const compute::OpenOptions& options, std::stop_token stop) {
+            devices->push_back(options.device);
+            return scripted(path, options, stop);
+        });
+        doc.setDevice("cuda");
+        QVERIFY(!doc.busy());
+        doc.setSession(threeSession());
+        QTRY_VERIFY(doc.ready() && !doc.busy());
+        QCOMPARE(*devices, std::vector<std::string>(3, "cuda"));
     }
 
     void fastSourceLeavesTheWindowAlone() {

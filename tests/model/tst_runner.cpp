@@ -22,9 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 RunOptions scripted() {
-    std::map<std::string, Script> scripts;
-    int key = 1;
-    for (const char* name : {"model", "math", "poetry"}) scripts[name].logits = mixing(key++);
+    std::map<std::string, Script> scripts = three();
     // Writes "ä€" and half of a third character, byte by byte.
     scripts["utf8"].logits = [](std::span<const TokenId> read, std::span<float> out) {
         static const std::string text = "\xC3\xA4\xE2\x82\xAC\xF0\x9F";
@@ -33,12 +31,6 @@ RunOptions scripted() {
     RunOptions options;
     options.opener = opener(scripts);
     return options;
-}
-
-Session threeSession(std::int64_t newTokens = 12) {
-    Session s = sessionOf({"model", "math", "poetry"});
-    s.decoding.maxNewTokens = newTokens;
-    return s;
 }
 
 std::vector<Json> rowsOf(const fs::path& directory) {
@@ -65,7 +57,7 @@ class TestRunner : public QObject {
     void init() { failOnAnyWarning(); }
 
     void rows() {
-        Session s = threeSession();
+        Session s = threeSession(12);
         s.specialists[1].enabled = false;
         const RunResult result = runSession(s, scripted());
         writeRun(result, folder("rows"), {});
@@ -125,7 +117,7 @@ class TestRunner : public QObject {
         const std::set<std::string> dumps{"log_prob", "sources"};
         RunOptions options = scripted();
         options.dumps = dumps;
-        const Session s = threeSession();
+        const Session s = threeSession(12);
         writeRun(runSession(s, options), folder("c"), dumps);
         {
             const GermanLocale german;
@@ -140,7 +132,7 @@ class TestRunner : public QObject {
         const std::set<std::string> dumps{"log_prob", "sources"};
         RunOptions options = scripted();
         options.dumps = dumps;
-        Session s = threeSession();
+        Session s = threeSession(12);
         s.specialists[0].temperature = 2;
         s.decoding.scorePrompt = false;
         const RunResult result = runSession(s, options);
@@ -170,7 +162,7 @@ class TestRunner : public QObject {
 
     void replays() {
         const RunOptions options = scripted();
-        writeRun(runSession(threeSession(), options), folder("replay"), {});
+        writeRun(runSession(threeSession(12), options), folder("replay"), {});
         QCOMPARE(replay(folder("replay"), options).kind, ReplayVerdict::Kind::Identical);
         const fs::path file = folder("replay") / "trace.jsonl";
         const std::string good = compute::readFile(file);
@@ -242,8 +234,44 @@ class TestRunner : public QObject {
         QVERIFY(!result.trace.steps.empty());
     }
 
+    // A source whose 9th row holds a NaN: what was decoded before it is written, and says that it ended in an error.
+    void failsMidway() {
+        RunOptions options = scripted();
+        Script good, broken;
+        good.logits = mixing(1);
+        broken.logits = [](std::span<const TokenId> read, std::span<float> out) {
+            mixing(2)(read, out);
+            if (read.size() >= 9) out[40] = std::nanf("");
+        };
+        options.opener = opener({{"model", good}, {"math", broken}});
+        options.dumps = {"log_prob", "sources"};
+        Session s = sessionOf({"model", "math"});
+        s.decoding.maxNewTokens = 30;
+        const RunResult result = runSession(s, options);
+        QVERIFY(result.failure);
+        const QString says = QString::fromStdString(result.failure->sentence);
+        QVERIFY2(says.startsWith("source 'math', position 9: a logit is not a number") && says.count('\n') == 0, qPrintable(says));
+        QVERIFY_EXCEPTION_THROWN(raise(*result.failure), compute::Error);
+        writeRun(result, folder("midway"), options.dumps);
+        const std::vector<Json> rows = rowsOf(folder("midway"));
+        QCOMPARE(rows.size(), std::size_t{8});
+        QCOMPARE(rows.back()["position"].get<int>(), 8);
+        const Json summary = Json::parse(compute::readFile(folder("midway") / "summary.json"));
+        QCOMPARE(summary["stop"].get<std::string>(), std::string("error"));
+        QVERIFY(summary["stop_id"].is_null());
+        QCOMPARE(summary["steps"].get<int>(), 8);
+        QCOMPARE(compute::Safetensors::openFile(folder("midway") / "log_prob.safetensors").find("log_prob")->shape[0], std::int64_t{8});
+        QCOMPARE(compute::Safetensors::openFile(folder("midway") / "sources.safetensors").find("tokens")->shape[0], std::int64_t{8});
+        // It ends there again: that is the same run. A run that did not end there is another.
+        QCOMPARE(replay(folder("midway"), options).kind, ReplayVerdict::Kind::Identical);
+        std::string text = compute::readFile(folder("midway") / "summary.json");
+        text.replace(text.find("\"error\""), 7, "\"limit\"");
+        compute::writeFile(folder("midway") / "summary.json", text);
+        QVERIFY_EXCEPTION_THROWN(replay(folder("midway"), options), compute::Error);
+    }
+
     void failuresAreErrors() {
-        Session s = threeSession();
+        Session s = threeSession(12);
         s.specialists[0].path = "missing";
         for (int n = 0; n < 20; ++n) QVERIFY_EXCEPTION_THROWN(runSession(s, scripted()), compute::Error);
         try {

@@ -11,6 +11,7 @@
 namespace counterpoint::tests {
 
 using Row = std::vector<double>;
+constexpr double kTolerance = 2e-5 * (1 + 10);  ///< of the storage type, at the largest number here
 
 /// base, a, b, c. δ of 0 and 2 have one sign in all three, 0 below, 2 above; 5 is the stop id.
 inline const std::vector<Row> kRows = {
@@ -56,5 +57,25 @@ inline Row composedOf(const Case& c, const Says& says) {
     for (int v = 0; v < 6; ++v) s.push_back(says(v) == kOut ? kOut : c.rows[0][v] + says(v));
     return logSoftmaxRow(s);
 }
+
+inline Says at(int token, Says there, Says elsewhere) {
+    return [=](int v) { return v == token ? there(v) : elsewhere(v); };
+}
+inline Says constant(double d) {
+    return [d](int) { return d; };
+}
+/// Σ w δ − factor · weight · the smallest |δ| where all of `sources` have one sign.
+inline Says shifted(Says sum, std::vector<int> sources, double factor, double weight) {
+    return [=](int v) {
+        double least = INFINITY, most = -INFINITY;
+        for (int i : sources) least = std::min(least, delta(i, v)), most = std::max(most, delta(i, v));
+        return sum(v) - factor * weight * (least > 0 ? least : most < 0 ? most : 0.0);
+    };
+}
+inline const double kMean = (1.2 + 0.8 + 0.5) / 3;
+inline const Says kAll = sumOf({kA, kB, kC});
+
+/// Silent at the position of the case.
+inline void maskPositions(Case& c, int source) { c.specialist(source).mask.positions = {{{0, 3}, {4, 9}}}; }
 
 }  // namespace counterpoint::tests
