@@ -219,7 +219,10 @@ void MainWindow::buildActions() {
            .help = tr("Find any command by a few letters"),
            .keys = QKeySequence("Ctrl+K"),
            .glyph = Glyph::Palette,
-           .run = [this] { m_palette->open(m_actions->paletteItems()); }});
+           .run = [this] {
+               if (m_palette == nullptr) m_palette = new widgets::CommandPalette(this);
+               m_palette->open(m_actions->paletteItems());
+           }});
     const std::pair<const char*, QString> buttons[] = {
         {"qt_dockwidget_closebutton", tr("Close; the View menu opens it")},
         {"qt_dockwidget_floatbutton", tr("Float, or dock again")}};

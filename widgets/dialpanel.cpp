@@ -87,13 +87,15 @@ DialPanel::DialPanel(model::Document& document, QWidget* parent) : QScrollArea(p
     }
     grid->setRowStretch(row, 1);
     setWidget(body);
-    // It scrolls down, never sideways: nothing is cut off.
-    setMinimumWidth(body->minimumSizeHint().width() + verticalScrollBar()->sizeHint().width());
     connect(&m_document, &model::Document::sessionChanged, this, &DialPanel::refresh);
     refresh();
 }
 
 QSize DialPanel::sizeHint() const { return {320, 420}; }
+QSize DialPanel::minimumSizeHint() const {  // it scrolls down, never sideways: nothing is cut off
+    return {widget()->minimumSizeHint().width() + verticalScrollBar()->sizeHint().width(),
+            QScrollArea::minimumSizeHint().height()};
+}
 
 void DialPanel::edit(const DialSpec& spec, const DialValue& value, bool drag) {
     attempt(m_document, [&] {

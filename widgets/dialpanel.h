@@ -18,6 +18,7 @@ class DialPanel : public QScrollArea {
     Q_OBJECT
   public:
     explicit DialPanel(model::Document& document, QWidget* parent = nullptr);
+    QSize minimumSizeHint() const override;
     QSize sizeHint() const override;
 
   private:

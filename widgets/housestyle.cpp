@@ -102,6 +102,9 @@ QSize HouseStyle::sizeFromContents(ContentsType type, const QStyleOption* option
 QIcon HouseStyle::standardIcon(StandardPixmap icon, const QStyleOption* option, const QWidget* widget) const {
     if (icon == SP_TitleBarNormalButton) return lineIcon(Glyph::Float);
     if (icon == SP_TitleBarCloseButton) return lineIcon(Glyph::Close);
+    // Fusion's are PNG files: for them Qt would open every plugin for pictures before the window is seen.
+    if (icon == SP_ToolBarHorizontalExtensionButton || icon == SP_ToolBarVerticalExtensionButton)
+        return lineIcon(Glyph::More);
     return QProxyStyle::standardIcon(icon, option, widget);
 }
 

@@ -103,11 +103,15 @@ const Theme& theme(ThemeKind kind) {
 
 const Theme& currentTheme() { return theme(g_current); }
 
-void applyTheme(QApplication& application, ThemeKind kind) {
+void setThemeColours(QApplication& application, ThemeKind kind) {
     g_current = kind;
     static QPointer<HouseStyle> style;  // the application's own, made once
     if (style == nullptr) QApplication::setStyle(style = new HouseStyle);
     application.setPalette(paletteOf(theme(kind)));
+}
+
+void applyTheme(QApplication& application, ThemeKind kind) {
+    setThemeColours(application, kind);
     application.setStyleSheet(styleSheetOf(theme(kind)));
 }
 

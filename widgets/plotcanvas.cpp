@@ -210,7 +210,10 @@ void PlotCanvas::Private::addLine(const Series& s, const Prepared::Values& v, QC
     const bool quiet = s.colour == -1;
     QCPGraph* graph = plot->addGraph(plot->xAxis, value);
     graph->setLineStyle(s.kind == SeriesKind::Steps ? QCPGraph::lsStepCenter : QCPGraph::lsLine);
-    graph->setPen(scene.pen(colour, scene.look.lineWidth * (quiet ? 0.75 : 1), quiet ? Qt::DashLine : Qt::SolidLine));
+    QPen pen = scene.pen(colour, scene.look.lineWidth * (quiet ? 0.75 : 1), quiet ? Qt::DashLine : Qt::SolidLine);
+    // On a screen QCustomPlot draws piece by piece, which is faster: square ends close the corners between them.
+    if (!scene.look.paper && !quiet) pen.setCapStyle(Qt::SquareCap);
+    graph->setPen(pen);
     QSharedPointer<QCPGraphDataContainer> data(new QCPGraphDataContainer);
     QVector<QCPGraphData> points;
     points.reserve(static_cast<qsizetype>(s.x.size()));
@@ -299,6 +302,7 @@ PlotCanvas::PlotCanvas(QWidget* parent) : d(std::make_unique<Private>()) {
     QCustomPlot* plot = d->plot.get();
     plot->setAutoAddPlottableToLegend(false);
     plot->setInteractions({});
+    plot->setPlottingHint(QCP::phFastPolylines);
     plot->legend->setVisible(false);
     plot->addLayer(QStringLiteral("backdrop"), plot->layer(QStringLiteral("background")), QCustomPlot::limAbove);
     plot->plotLayout()->insertRow(0);

@@ -20,9 +20,11 @@ class ScaleBar : public QWidget {
         setAccessibleName(tr("Scale of the token colours"));
     }
     void setScale(double maximum, const QString& unit) {
+        const QString right = formatNumber(maximum, 2) + (unit.isEmpty() ? QString() : QLatin1Char(' ') + unit);
+        if (m_names.empty() && right == m_right) return;  // a new size lays out the whole window
         m_names.clear();
         setToolTip(tr("0 to the largest value on this trace"));
-        m_right = formatNumber(maximum, 2) + (unit.isEmpty() ? QString() : QLatin1Char(' ') + unit);
+        m_right = right;
         updateGeometry();
         update();
     }
