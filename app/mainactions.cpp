@@ -31,9 +31,11 @@ void MainWindow::buildActions() {
            .keys = QKeySequence::Open,
            .glyph = Glyph::Open,
            .run = [this, sessions] {
-               ask(false, false, tr("Open session"), sessions, [this](const fs::path& path) {
-                   m_document.open(path);
-                   remember(path);
+               afterUnsaved([this, sessions] {
+                   ask(false, false, tr("Open session"), sessions, [this](const fs::path& path) {
+                       m_document.open(path);
+                       remember(path);
+                   });
                });
            }});
     a.add({.id = "file.openModel",
@@ -43,9 +45,11 @@ void MainWindow::buildActions() {
            .keys = QKeySequence("Ctrl+Shift+O"),
            .glyph = {},
            .run = [this] {
-               ask(false, true, tr("Open model directory"), {}, [this](const fs::path& path) {
-                   m_document.open(path);
-                   remember(path);
+               afterUnsaved([this] {
+                   ask(false, true, tr("Open model directory"), {}, [this](const fs::path& path) {
+                       m_document.open(path);
+                       remember(path);
+                   });
                });
            }});
     refreshRecent();

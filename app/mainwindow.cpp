@@ -236,9 +236,11 @@ void MainWindow::refreshRecent() {
     for (const QString& path : m_settings.value(QStringLiteral("recent")).toStringList()) {
         QAction* action = menu->addAction(path);
         connect(action, &QAction::triggered, this, [this, path] {
-            attempt(m_document, [&] {
-                m_document.open(path.toStdString());
-                remember(path.toStdString());
+            afterUnsaved([this, path] {
+                attempt(m_document, [&] {
+                    m_document.open(path.toStdString());
+                    remember(path.toStdString());
+                });
             });
         });
     }
@@ -318,26 +320,29 @@ void MainWindow::applyTheme(bool dark) {
     m_settings.setValue(QStringLiteral("window/theme"), dark ? QStringLiteral("dark") : QStringLiteral("light"));
 }
 
-bool MainWindow::mayClose() {
-    if (!m_document.modified() || m_discard) return true;
+void MainWindow::afterUnsaved(std::function<void()> then) {
+    if (!m_document.modified()) return then();
     auto* box =
         new QMessageBox(QMessageBox::NoIcon, tr("Counterpoint"), tr("The session has changes that are not saved."),
                         QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
-    box->setObjectName(QStringLiteral("closeQuestion"));
+    box->setObjectName(QStringLiteral("unsavedQuestion"));
     box->setAttribute(Qt::WA_DeleteOnClose);
-    connect(box, &QMessageBox::finished, this, [this](int answer) {
-        if (answer == QMessageBox::Discard) {
-            m_discard = true;
-            close();
-        }
+    connect(box, &QMessageBox::finished, this, [this, then = std::move(then)](int answer) {
         if (answer == QMessageBox::Save) m_actions->action(QStringLiteral("file.save"))->trigger();
+        // A save that asks for a name first, or fails, leaves the changes: the person asks again.
+        if (answer == QMessageBox::Discard || (answer == QMessageBox::Save && !m_document.modified())) then();
     });
     box->open();
-    return false;
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-    if (!mayClose()) return event->ignore();
+    if (m_document.modified() && !m_discard) {
+        event->ignore();
+        return afterUnsaved([this] {
+            m_discard = true;
+            close();
+        });
+    }
     m_document.stop();
     m_perspectives->save(m_settings);
     event->accept();
@@ -355,7 +360,10 @@ void MainWindow::dropEvent(QDropEvent* event) {
     if (files.empty())
         return m_document.notify(model::Notice::Level::Warning,
                                  "Only files and folders of this machine can be dropped here.");
-    openFiles(files);
+    const bool replaces =
+        std::any_of(files.begin(), files.end(), [](const fs::path& f) { return !fs::is_directory(f); });
+    if (!replaces) return openFiles(files);
+    afterUnsaved([this, files] { openFiles(files); });
 }
 
 void MainWindow::paintEvent(QPaintEvent* event) {

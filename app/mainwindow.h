@@ -73,7 +73,8 @@ class MainWindow : public QMainWindow {
     void applyTheme(bool dark);
     void showAbout();
     void showShortcuts();
-    bool mayClose();
+    /// At once, or when the person has said what becomes of changes that are not saved; never where they cancel.
+    void afterUnsaved(std::function<void()> then);
 
     model::Document& m_document;
     QSettings& m_settings;

@@ -45,7 +45,9 @@ class Document : public QObject {
     void undo();
     void redo();
     bool modified() const;
-    void open(const std::filesystem::path& file);   ///< session, model directory; throws Error, then nothing has changed
+    /// A session or a model directory; throws Error, then nothing has changed. Where its sources cannot be loaded later,
+    /// or are stopped loading, a notice says so and what was open and ready comes back, traces and undo included.
+    void open(const std::filesystem::path& file);
     void save(const std::filesystem::path& file);
     void addSpecialist(const std::filesystem::path& directory);
 
@@ -102,6 +104,7 @@ class Document : public QObject {
     void startDecode(DecodeRequest request);
     void resume(std::int64_t maxNewTokens);
     void replaceSession(Session session, View view);
+    void openBefore();              ///< what was open before a file that could not be loaded
     bool shows(const Session& session) const;
     Trace* present();
     void followEnd();

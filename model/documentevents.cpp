@@ -55,6 +55,7 @@ void Document::on(const SourceLoaded& e) {
 
 void Document::on(const Loaded& e) {
     for (const std::string& sentence : e.notices) notify(Notice::Level::Info, sentence);
+    m_private->before.reset();
     m_loading = false;
     m_ready = true;
     m_progress = -1;
@@ -181,6 +182,7 @@ void Document::settle(bool decodeQuiet, bool analysisQuiet) {
         m_progress = -1;
         m_activity.clear();
         p.tellStatus = true;
+        openBefore();
     }
     if (analysisQuiet && std::exchange(m_recomposing, false)) {
         p.recomposing.reset();

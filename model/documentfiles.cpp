@@ -38,6 +38,10 @@ void Document::open(const fs::path& file) {
     Session session = sessionFrom(file, warnings);
     Private& p = *m_private;
     m_engine->stop();
+    for (const auto& t : m_traces)
+        if (t->stop.empty()) t->stop = "user";
+    if (m_ready && !p.before)
+        p.before = OpenBefore{m_session, p.saved, m_view, p.undo, p.redo, m_traces, p.selected, m_follow};
     p.undo.clear();
     p.redo.clear();
     p.merge.clear();
@@ -58,6 +62,27 @@ void Document::open(const fs::path& file) {
     Q_EMIT traceChanged();
     Q_EMIT viewChanged();
     loadSources();
+}
+
+void Document::openBefore() {
+    Private& p = *m_private;
+    if (!p.before) return;
+    OpenBefore before = std::move(*p.before);
+    p.before.reset();
+    m_session = std::move(before.session);
+    p.saved = std::move(before.saved);
+    p.undo = std::move(before.undo);
+    p.redo = std::move(before.redo);
+    p.merge.clear();
+    m_traces = std::move(before.traces);
+    p.selected = before.selected;
+    m_view = std::move(before.view);
+    m_follow = before.follow;
+    m_loading = false;
+    m_ready = true;
+    Q_EMIT sessionChanged();
+    Q_EMIT traceSelected();
+    p.tellTrace = p.tellView = p.tellStatus = true;
 }
 
 void Document::save(const fs::path& file) {

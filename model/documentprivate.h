@@ -18,7 +18,18 @@ struct PendingTrace {
     std::vector<StepPtr> steps;    ///< the parent's, left of the branch
 };
 
+/// What was open before another file was: it is open again when that file's sources cannot be.
+struct OpenBefore {
+    Session session, saved;
+    View view;
+    std::vector<Session> undo, redo;
+    std::vector<std::shared_ptr<Trace>> traces;
+    int selected = -1;
+    bool follow = true;
+};
+
 struct Document::Private {
+    std::optional<OpenBefore> before;   ///< while a file that was opened is loading
     // Undo: the states before the present one and those after it.
     std::vector<Session> undo, redo;
     std::string merge;             ///< key of the drag that the newest undo step belongs to

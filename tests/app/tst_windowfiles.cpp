@@ -9,6 +9,7 @@
 #include <QHashSeed>
 #include <QImage>
 #include <QLineEdit>
+#include <QMessageBox>
 #include <QMimeData>
 #include <QProcess>
 #include <QPushButton>
@@ -58,6 +59,14 @@ void answer(QFileDialog& dialog, const QString& path) {
     QTRY_VERIFY(!dialog.isVisible());
 }
 
+/// Answers the question what becomes of changes that are not saved.
+void answerUnsaved(Opened& o, QMessageBox::StandardButton button) {
+    auto* box = o.find<QMessageBox>("unsavedQuestion");
+    QVERIFY(box != nullptr && box->isVisible());
+    QTest::mouseClick(box->button(button), Qt::LeftButton);
+    QTRY_VERIFY(o.find<QMessageBox>("unsavedQuestion") == nullptr);
+}
+
 QString newestNotice(const model::Document& document) {
     return document.notices().empty() ? QString() : QString::fromStdString(document.notices().back().sentence);
 }
@@ -66,8 +75,10 @@ QString newestNotice(const model::Document& document) {
 void exportDrift(Opened& o, const char* action, const QString& path) {
     auto* dock = o.find<widgets::PlotDock>("dock.drift");
     auto& panel = dock->panel();
-    QContextMenuEvent event(QContextMenuEvent::Mouse, panel.rect().center(), panel.mapToGlobal(panel.rect().center()));
-    QCoreApplication::sendEvent(&panel, &event);
+    const QPoint centre = panel.rect().center();
+    QWidget* under = panel.childAt(centre);  // what a mouse would meet, not the panel itself
+    QContextMenuEvent event(QContextMenuEvent::Mouse, under->mapFrom(&panel, centre), panel.mapToGlobal(centre));
+    QCoreApplication::sendEvent(under, &event);
     QMenu& menu = panel.menu();
     QTRY_VERIFY(menu.isVisible());
     auto* wanted = menu.findChild<QAction*>(action);
@@ -95,6 +106,10 @@ class TestWindowFiles : public QObject {
         const QString path = o.folder.filePath("other.session.json");
         model::writeSession(other, path.toStdString());
         QVERIFY(dropFile(*o.window, path));
+        answerUnsaved(o, QMessageBox::Cancel);
+        QCOMPARE(o.document.session().prompt, std::string("abc"));
+        QVERIFY(dropFile(*o.window, path));
+        answerUnsaved(o, QMessageBox::Discard);
         QCOMPARE(o.document.session().prompt, std::string("zyx"));
         QCOMPARE(o.document.session().file, fs::path(path.toStdString()));
         QCOMPARE(o.settings->value("recent").toStringList().value(0), path);
@@ -132,6 +147,7 @@ class TestWindowFiles : public QObject {
         const QString path = o.folder.filePath(name);
         write(path, bytes);
         QVERIFY(dropFile(*o.window, path));
+        answerUnsaved(o, QMessageBox::Discard);
         QVERIFY2(newestNotice(o.document).contains(name), qPrintable(newestNotice(o.document)));
         QVERIFY(newestNotice(o.document).endsWith('.') && !newestNotice(o.document).endsWith(".."));
         QVERIFY(o.document.notices().back().level == model::Notice::Level::Failure);
@@ -172,6 +188,30 @@ class TestWindowFiles : public QObject {
         answer(o.window->fileDialog(), path);
         QCOMPARE(o.document.session().prompt, std::string("qrs"));
         QCOMPARE(o.document.session().specialists.size(), std::size_t{2});
+    }
+
+    void changesAreAskedAboutBeforeTheyAreLost() {
+        Opened o;
+        QTRY_VERIFY(o.document.ready());
+        o.document.save(o.folder.filePath("mine.session.json").toStdString());
+        model::Session changed = o.document.session();
+        changed.prompt = "mno";
+        o.document.setSession(changed);
+        QVERIFY(!o.window->close());
+        answerUnsaved(o, QMessageBox::Cancel);
+        QVERIFY(o.window->isVisible());
+        o.window->actions().action("file.open")->trigger();
+        answerUnsaved(o, QMessageBox::Save);
+        QVERIFY(contents(o.folder.filePath("mine.session.json")).contains("mno"));
+        QTRY_VERIFY(o.window->fileDialog().isVisible());
+        o.window->fileDialog().reject();
+        changed = o.document.session();
+        changed.prompt = "pqr";
+        o.document.setSession(changed);
+        QVERIFY(!o.window->close());
+        answerUnsaved(o, QMessageBox::Discard);
+        QVERIFY(!o.window->isVisible());
+        QVERIFY(!contents(o.folder.filePath("mine.session.json")).contains("pqr"));
     }
 
     void everyFormatLeavesByTheContextMenu() {

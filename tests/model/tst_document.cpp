@@ -234,6 +234,42 @@ class TestDocument : public QObject {
         QCOMPARE(doc.trace()->steps.size(), std::size_t{6});
     }
 
+    // A session that can be read and not be loaded: all that was open is open again.
+    void aSessionThatCannotBeLoadedLeavesTheOldOne() {
+        QTemporaryDir folder;
+        const std::filesystem::path file = std::filesystem::path(folder.path().toStdString()) / "bad.session.json";
+        Document doc(nullptr, opener(three()));
+        doc.setSession(threeSession(4));
+        doc.generate();
+        QTRY_VERIFY(!doc.busy());
+        doc.setSession(weighted(doc.session(), 0.25));
+        QTRY_VERIFY(!doc.busy());
+        const Session before = doc.session();
+        const View view = doc.view();
+        const Trace* trace = doc.trace();
+        const auto stored = std::vector<StepPtr>(trace->steps);
+        Session bad = threeSession(4);
+        bad.specialists[1].path = "missing";
+        writeSession(bad, file);
+        QSignalSpy selected(&doc, &Document::traceSelected);
+        doc.open(file);
+        QCOMPARE(doc.trace(), nullptr);
+        QTRY_VERIFY(!doc.busy());
+        QVERIFY(selected.size() >= 2);
+        QCOMPARE(doc.notices().back().level, Notice::Level::Failure);
+        QCOMPARE(doc.session(), before);
+        QCOMPARE(doc.view(), view);
+        QCOMPARE(doc.trace(), trace);
+        QCOMPARE(doc.trace()->steps, stored);
+        QVERIFY(doc.ready() && doc.canUndo() && doc.modified());
+        doc.undo();
+        QCOMPARE(doc.session().specialists[0].weight, 1.0);
+        doc.generate();
+        QTRY_VERIFY(!doc.busy());
+        QCOMPARE(doc.traces().size(), std::size_t{2});
+        QCOMPARE(doc.trace()->steps.size(), std::size_t{6});
+    }
+
     // A device that is chosen before anything is open is where the first load happens, and the only one.
     void deviceBeforeFiles() {
         auto devices = std::make_shared<std::vector<std::string>>();
