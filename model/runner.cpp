@@ -86,13 +86,14 @@ void raise(const Failure& failure) {
 RunResult runSession(const Session& session, const RunOptions& options) {
     RunResult result;
     result.trace.session = session;
+    result.trace.sources = session.sourceNames();  // a run that is stopped while it loads has them too
     result.threads = options.threads > 0 ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency() - 1));
     Collector collector(result, options);
     {
         Engine engine(options.opener);
         const std::stop_callback onStop(options.stop, [&engine] { engine.stop(); });
         compute::OpenOptions open;
-        open.device = options.device;
+        if (!options.device.empty()) open.device = options.device;
         open.dtype = options.dtype;
         open.threads = options.threads;
         open.cache = options.cache;
@@ -119,7 +120,10 @@ RunResult runSession(const Session& session, const RunOptions& options) {
     result.versions = {{"counterpoint", compute::version()}, {"qt", qVersion()}};
     if (!collector.infos().empty()) {
         result.device = collector.infos().front().device;
-        result.dtype = collector.infos().front().dtype;
+        std::vector<std::string> dtypes;
+        for (const compute::SourceInfo& info : collector.infos())
+            if (std::find(dtypes.begin(), dtypes.end(), info.dtype) == dtypes.end()) dtypes.push_back(info.dtype);
+        for (const std::string& dtype : dtypes) result.dtype += (result.dtype.empty() ? "" : ",") + dtype;
         const bool network = std::any_of(collector.infos().begin(), collector.infos().end(),
                                          [](const compute::SourceInfo& i) { return i.kind == "model" || i.kind == "torchscript"; });
         if (network)

@@ -196,8 +196,6 @@ void loadEnds(Loader& from, const TensorNames& names, Checkpoint& result) {
     else if (second != nullptr && !sameBytes(*first, *second))
         result.notices.push_back("tied by config.json, but " + head + " differs from " + embedding + ": " + embedding +
                                  " is used for both");
-    else
-        result.notices.push_back("tied: the head is the embedding");
 }
 
 Layer loadLayer(Loader& from, const TensorNames& names, const Shape& s, std::int64_t i) {
