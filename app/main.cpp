@@ -9,6 +9,7 @@
 
 #include "app/commands/commands.h"
 #include "compute/error.h"
+#include "compute/printable.h"
 
 namespace {
 

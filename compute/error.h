@@ -7,7 +7,6 @@
 
 #include <stdexcept>
 #include <string>
-#include <string_view>
 
 namespace counterpoint::compute {
 
@@ -19,9 +18,6 @@ struct ErrorParts {
     std::string advice = {};    ///< what to do (may be empty)
     std::string details = {};   ///< the native trace or library message; shown folded, never in the sentence
 };
-
-/// Text that was found somewhere, fit for a terminal: line ends and tabs become blanks, other control characters "\x1b".
-COUNTERPOINT_API std::string printable(std::string_view text);
 
 class COUNTERPOINT_API Error : public std::runtime_error {
   public:

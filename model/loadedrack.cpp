@@ -42,7 +42,7 @@ void requireBuilt(const Session& session) {
                          .details = {}});
     for (std::size_t i = 0; i < session.sourceCount(); ++i) {
         const SourceEntry& s = session.source(i);
-        if (s.routing.is_null() || !session.records(i)) continue;
+        if (s.routing.is_null() || !records(session, i)) continue;
         const std::string mode = s.routing.value("mode", OrderedJson("deterministic")).dump();
         if (mode != "\"deterministic\"")
             throw Error({.where = "source '" + s.name + "', \"routing\"",
@@ -88,7 +88,7 @@ Outcome LoadedRack::load(const LoadRequest& request, Outbox& outbox, std::stop_t
         const SourceEntry& entry = session.source(i);
         Slot& slot = slots[i];
         slot.path = session.resolve(entry.path).string();
-        if (request.onlyUsed && !session.records(i)) continue;
+        if (request.onlyUsed && !records(session, i)) continue;
         compute::OpenOptions options = request.options;
         options.progress = [&](double fraction, std::string_view what) {
             outbox.push(Progress{"Loading " + entry.name, fraction, {}});
@@ -100,7 +100,7 @@ Outcome LoadedRack::load(const LoadRequest& request, Outbox& outbox, std::stop_t
             if (!slot.source) return Outcome::Cancelled;
             if (i > 0) compute::requireComposable(session.base.name, *slots[0].source, entry.name, *slot.source);
         } catch (const Error& e) {
-            if (session.records(i)) throw;
+            if (records(session, i)) throw;
             slot.source.reset();
             notices.push_back("Source '" + entry.name + "' is switched off and could not be loaded: " + e.sentence());
             continue;
@@ -110,7 +110,7 @@ Outcome LoadedRack::load(const LoadRequest& request, Outbox& outbox, std::stop_t
                            .source = std::make_unique<BorrowedSource>(slot.source),
                            .temperature = entry.temperature,
                            .prefix = {},
-                           .used = session.records(i)});
+                           .used = records(session, i)});
         const auto tokenizer = slot.source->tokenizer();
         compute::SourceInfo info = slot.source->info();
         info.path = slot.path;
@@ -136,7 +136,7 @@ Outcome LoadedRack::load(const LoadRequest& request, Outbox& outbox, std::stop_t
 
 Outcome LoadedRack::require(const Session& session, bool onlyUsed, Outbox& outbox, std::stop_token stop) {
     bool open = m_whole && sameSources(m_session, session) && (onlyUsed || !m_onlyUsed);
-    for (std::size_t i = 0; open && i < m_slots.size(); ++i) open = m_slots[i].source != nullptr || !session.records(i);
+    for (std::size_t i = 0; open && i < m_slots.size(); ++i) open = m_slots[i].source != nullptr || !records(session, i);
     if (open) {
         requireBuilt(session);
         return Outcome::Done;
@@ -213,7 +213,7 @@ void LoadedRack::prepare(const Session& session, bool feedAll) {
         }
         slot.prefixLength = static_cast<std::int64_t>(prefix.size());
         m_ensemble->setMember(static_cast<std::size_t>(slot.member), entry.temperature, std::move(prefix),
-                              feedAll || session.records(i));
+                              feedAll || records(session, i));
     }
     m_prepared = session;
 }
@@ -238,6 +238,12 @@ Outcome LoadedRack::forward(std::span<const TokenId> ids, Position firstRow, std
         out.push_back(std::move(whole));
     }
     return Outcome::Done;
+}
+
+bool records(const Session& session, std::size_t i) {
+    return i == 0 || session.source(i).enabled ||
+           std::any_of(session.specialists.begin(), session.specialists.end(),
+                       [&](const SourceEntry& s) { return s.enabled && session.referenceIndex(s) == static_cast<int>(i); });
 }
 
 std::vector<TokenId> promptTokens(const Session& session, const compute::Tokenizer* tokenizer, std::int64_t vocabulary) {

@@ -61,6 +61,9 @@ class LoadedRack {
 /// The session's prompt as ids: prompt_ids as they are; else BOS by the session's rule (HAZARDS A24) and the text.
 std::vector<compute::TokenId> promptTokens(const Session& session, const compute::Tokenizer* tokenizer, std::int64_t vocabulary);
 
+/// Whether source i has rows in a run: it is used, or it is enabled with w = 0 (R1 skips it, its rows are kept), or it is the
+/// reference of one that is enabled.
+bool records(const Session& session, std::size_t i);
 /// Error where the session's own stop ids are not all in the vocabulary.
 void requireStopIds(const Session& session, std::int64_t vocabulary);
 

@@ -58,8 +58,14 @@ StoredRow rowOf(OrderedJson json, const std::string& where) {
 }
 
 StoredRow rowAt(const std::vector<std::string_view>& lines, std::size_t i, const std::string& file) {
-    const auto line = static_cast<std::int64_t>(i) + 1;
-    return rowOf(compute::parseOrderedJson(lines[i], file, line), file + ", line " + std::to_string(line));
+    const std::string where = file + ", line " + std::to_string(i + 1);
+    try {
+        return rowOf(compute::parseOrderedJson(lines[i], where), where);
+    } catch (const compute::Error& error) {  // the parser counts from the line it was given
+        compute::ErrorParts parts = error.parts();
+        parts.where = where;
+        throw compute::Error(std::move(parts));
+    }
 }
 
 std::vector<std::string_view> linesOf(std::string_view text) {

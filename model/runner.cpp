@@ -88,12 +88,14 @@ RunResult runSession(const Session& session, const RunOptions& options) {
     result.trace.session = session;
     result.trace.sources = session.sourceNames();  // a run that is stopped while it loads has them too
     result.threads = options.threads > 0 ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency() - 1));
+    result.device = options.device.empty() ? "cpu" : options.device;
+    result.dtype = options.dtype;
     Collector collector(result, options);
     {
         Engine engine(options.opener);
         const std::stop_callback onStop(options.stop, [&engine] { engine.stop(); });
         compute::OpenOptions open;
-        if (!options.device.empty()) open.device = options.device;
+        open.device = result.device;
         open.dtype = options.dtype;
         open.threads = options.threads;
         open.cache = options.cache;
@@ -120,6 +122,7 @@ RunResult runSession(const Session& session, const RunOptions& options) {
     result.versions = {{"counterpoint", compute::version()}, {"qt", qVersion()}};
     if (!collector.infos().empty()) {
         result.device = collector.infos().front().device;
+        result.dtype.clear();
         std::vector<std::string> dtypes;
         for (const compute::SourceInfo& info : collector.infos())
             if (std::find(dtypes.begin(), dtypes.end(), info.dtype) == dtypes.end()) dtypes.push_back(info.dtype);

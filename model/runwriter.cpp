@@ -6,6 +6,7 @@
 #include "compute/files/sha256.h"
 #include "compute/text/utf8stream.h"
 #include "model/diagnostics.h"
+#include "model/loadedrack.h"
 #include "model/runner.h"
 
 #include <algorithm>
@@ -45,7 +46,7 @@ struct Column {
 std::vector<Column> columnsOf(const Trace& trace) {
     std::vector<Column> columns;
     for (std::size_t i = 0; i < trace.sources.size(); ++i)
-        if (i >= trace.session.sourceCount() || trace.session.records(i)) columns.push_back({i, trace.sources[i]});
+        if (i >= trace.session.sourceCount() || records(trace.session, i)) columns.push_back({i, trace.sources[i]});
     return columns;
 }
 

@@ -45,12 +45,6 @@ bool Session::uses(std::size_t i) const {
     });
 }
 
-bool Session::records(std::size_t i) const {
-    return i == 0 || source(i).enabled || std::any_of(specialists.begin(), specialists.end(), [&](const SourceEntry& s) {
-        return s.enabled && referenceIndex(s) == static_cast<int>(i);
-    });
-}
-
 Session sessionForModel(const std::filesystem::path& directory) {
     Session session;
     session.base.path = std::filesystem::absolute(directory).lexically_normal().string();

@@ -85,11 +85,8 @@ struct Session {
     std::size_t sourceCount() const { return 1 + specialists.size(); }
     const SourceEntry& source(std::size_t i) const { return i == 0 ? base : specialists[i - 1]; }
     SourceEntry& source(std::size_t i) { return i == 0 ? base : specialists[i - 1]; }
-    /// Whether source i can change a token: base, enabled with w ≠ 0, or a reference of one that is.
+    /// Whether source i must be fed: base, enabled with w ≠ 0, or a reference of one that is.
     bool uses(std::size_t i) const;
-    /// Whether source i has rows in a run: it is used, or it is enabled with w = 0 (its rows are kept, R1 skips it), or it is a
-    /// reference of one that is enabled.
-    bool records(std::size_t i) const;
     /// Index of an entry's reference, kReferenceNone for "none"; Error when it is not in the rack.
     int referenceIndex(const SourceEntry& entry) const;
 };

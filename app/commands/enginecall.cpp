@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdio>
 
+#include "compute/printable.h"
+
 namespace counterpoint::app {
 
 std::string deviceFrom(const Arguments& arguments) {

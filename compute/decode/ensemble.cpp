@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "compute/composition/compose.h"
-#include "compute/files/safetensors.h"
+#include "compute/files/nonfinite.h"
 
 namespace counterpoint::compute {
 namespace {
@@ -42,8 +42,8 @@ std::string where(const EnsembleMember& member, Position position) {
 
 /// Why a model's logits are no numbers: its weights hold one that is none, or the arithmetic left its range.
 ErrorParts withCause(ErrorParts parts, const SourceInfo& info) {
-    parts.where += info.path.empty() ? "" : " (" + info.path + ")";
     if (info.kind != "model") return parts;
+    parts.where += " (" + info.path + ")";
     const Safetensors files = Safetensors::openDirectory(info.path);
     if (const TensorView* tensor = firstNonFinite(files); tensor != nullptr) {
         parts.what += ", since tensor '" + tensor->name + "' in " + tensor->file->path().filename().string() +

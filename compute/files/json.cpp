@@ -41,8 +41,7 @@ struct TrackingIterator {
 template <class J>
 class Builder {
   public:
-    Builder(std::string_view text, const std::string& where, std::int64_t firstLine)
-        : m_text(text), m_where(where), m_firstLine(firstLine), m_furthest(text.data()) {}
+    Builder(std::string_view text, const std::string& where) : m_text(text), m_where(where), m_furthest(text.data()) {}
 
     J take() { return std::move(m_root); }
     const char** furthest() { return &m_furthest; }
@@ -79,7 +78,6 @@ class Builder {
   private:
     std::string_view m_text;
     const std::string& m_where;
-    std::int64_t m_firstLine;
     const char* m_furthest;
     J m_root;
     std::vector<J*> m_stack;
@@ -96,8 +94,7 @@ class Builder {
         return token;
     }
     [[noreturn]] void fail(const std::string& what, const std::string& found, const std::string& details = {}) const {
-        const auto line =
-            m_firstLine + std::count(m_text.data(), std::min(m_furthest, m_text.data() + m_text.size()), '\n');
+        const auto line = 1 + std::count(m_text.data(), std::min(m_furthest, m_text.data() + m_text.size()), '\n');
         throw Error({.where = m_where + ", line " + std::to_string(line),
                      .what = what + (found.empty() ? "" : ", " + found),
                      .details = details});
@@ -127,8 +124,8 @@ class Builder {
 };
 
 template <class J>
-J parse(std::string_view text, const std::string& where, std::int64_t firstLine) {
-    Builder<J> builder(text, where, firstLine);
+J parse(std::string_view text, const std::string& where) {
+    Builder<J> builder(text, where);
     const TrackingIterator begin{text.data(), builder.furthest()};
     const TrackingIterator end{text.data() + text.size(), builder.furthest()};
     J::sax_parse(begin, end, &builder);
@@ -137,9 +134,9 @@ J parse(std::string_view text, const std::string& where, std::int64_t firstLine)
 
 }  // namespace
 
-Json parseJson(std::string_view text, const std::string& where) { return parse<Json>(text, where, 1); }
-OrderedJson parseOrderedJson(std::string_view text, const std::string& where, std::int64_t firstLine) {
-    return parse<OrderedJson>(text, where, firstLine);
+Json parseJson(std::string_view text, const std::string& where) { return parse<Json>(text, where); }
+OrderedJson parseOrderedJson(std::string_view text, const std::string& where) {
+    return parse<OrderedJson>(text, where);
 }
 
 Json readJson(const std::filesystem::path& file, std::uint64_t limit) {

@@ -22,9 +22,7 @@ using OrderedJson = nlohmann::ordered_json;  ///< for documents a person reads: 
 COUNTERPOINT_API Json readJson(const std::filesystem::path& file, std::uint64_t limit = 256u << 20);
 COUNTERPOINT_API OrderedJson readOrderedJson(const std::filesystem::path& file, std::uint64_t limit = 64u << 20);
 COUNTERPOINT_API Json parseJson(std::string_view text, const std::string& where);
-/// `firstLine`: the line of the file `where` at which the text begins.
-COUNTERPOINT_API OrderedJson parseOrderedJson(std::string_view text, const std::string& where,
-                                              std::int64_t firstLine = 1);
+COUNTERPOINT_API OrderedJson parseOrderedJson(std::string_view text, const std::string& where);
 
 /// A number, or one of the three strings for a value that is not finite.
 COUNTERPOINT_API OrderedJson number(double value);

@@ -1,7 +1,7 @@
+#include "compute/files/nonfinite.h"
+
 #include <algorithm>
 #include <cstring>
-
-#include "compute/files/safetensors.h"
 
 namespace counterpoint::compute {
 namespace {

@@ -50,9 +50,6 @@ class COUNTERPOINT_API Safetensors {
 /// *.safetensors. Errors: none, several without an index, a shard that is not there.
 COUNTERPOINT_API std::vector<std::filesystem::path> weightFiles(const std::filesystem::path& directory);
 
-/// The first tensor of 16- or 32-bit floats that holds a NaN or an infinity, or nullptr. Reads every byte of the files.
-COUNTERPOINT_API const TensorView* firstNonFinite(const Safetensors& files);
-
 struct TensorToWrite {
     std::string name;
     DType dtype = DType::F32;
