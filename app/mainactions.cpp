@@ -218,7 +218,10 @@ void MainWindow::buildActions() {
            .help = tr("Find any command by a few letters"),
            .keys = QKeySequence("Ctrl+K"),
            .glyph = Glyph::Palette,
-           .run = [this] { m_palette->open(m_actions->paletteItems()); }});
+           .run = [this] {
+               if (m_palette == nullptr) m_palette = new widgets::CommandPalette(this);
+               m_palette->open(m_actions->paletteItems());
+           }});
     for (const auto& [id, dock] : m_docks) {
         a.adopt(QStringLiteral("view.") + id, tr("View/Panels"), dock->toggleViewAction());
         a.add({.id = QStringLiteral("view.float.") + id,

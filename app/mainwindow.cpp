@@ -6,6 +6,7 @@
 #include <QDragEnterEvent>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QImageReader>
 #include <QMessageBox>
 #include <QMimeData>
 #include <QPainter>
@@ -16,6 +17,7 @@
 #include "app/lanefacts.h"
 #include "widgets/attempt.h"
 #include "widgets/dialpanel.h"
+#include "widgets/heldpanel.h"
 #include "widgets/noticepanel.h"
 #include "widgets/palette.h"
 
@@ -33,7 +35,6 @@ MainWindow::MainWindow(Document& document, QSettings& settings) : m_document(doc
     setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
     m_facts = std::make_unique<LaneFacts>(document);
     m_actions = std::make_unique<Actions>(document, this, *menuBar());
-    m_palette = new widgets::CommandPalette(this);
     buildDocks();
     m_perspectives = std::make_unique<Perspectives>(*this, m_docks);
     buildActions();
@@ -74,10 +75,13 @@ void MainWindow::buildDocks() {
     dock(QStringLiteral("rack"), tr("Rack"), m_rack);
     dock(QStringLiteral("text"), tr("Text"), m_text);
     dock(QStringLiteral("dials"), tr("Dials"), new widgets::DialPanel(m_document));
+    using widgets::HeldPanel;
+    dock(QStringLiteral("priors"), tr("Priors"), new HeldPanel(m_document, HeldPanel::Of::Priors));
+    dock(QStringLiteral("routing"), tr("Routing"), new HeldPanel(m_document, HeldPanel::Of::Routing));
     m_plots = widgets::makePlotDocks(m_document, this);
     for (widgets::PlotDock* plot : m_plots) {
         m_docks[plot->objectName()] = plot;
-        plot->panel().askFile = [this, plot](widgets::FigureFormat format, const QString& suggestion) {
+        plot->askFile = [this, plot](widgets::FigureFormat format, const QString& suggestion) {
             const std::string_view extension = widgets::extensionOf(format);
             ask(true, false, tr("Export figure"),
                 {tr("Figure (*.%1)")
@@ -132,6 +136,10 @@ void MainWindow::buildStatusBar() {
     m_stop->setAccessibleName(tr("Stop"));
     m_place = new QLabel;
     m_place->setObjectName(QStringLiteral("status.place"));
+    m_place->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    // Of one size: a label that could grow would lay out the whole window at every token.
+    m_place->setFixedSize(m_place->fontMetrics().horizontalAdvance(tr("position %1 of %1").arg(888888)),
+                          widgets::spacing::row);
     statusBar()->setSizeGripEnabled(false);
     statusBar()->setContentsMargins(widgets::spacing::normal, 0, widgets::spacing::normal, 0);
     statusBar()->addWidget(m_stop);
@@ -246,10 +254,22 @@ QFileDialog& MainWindow::fileDialog() {
     return *m_dialog;
 }
 
-void MainWindow::warmUp() {
-    fileDialog().ensurePolished();
-    m_dialog->setNameFilter(tr("Sessions (*.session.json *.json)"));
-    m_dialog->winId();
+void MainWindow::warmUp(std::function<void()> then) {
+    // No winId() here: it would make every dock of the window a window of its own, that Qt raises at each layout.
+    inSlices({[] { QImageReader::supportedImageFormats(); }, [this] { fileDialog(); },
+              [this] {
+                  m_dialog->setNameFilter(tr("Sessions (*.session.json *.json)"));
+                  m_dialog->ensurePolished();
+              },
+              std::move(then)});
+}
+
+void MainWindow::inSlices(std::vector<std::function<void()>> slices) {
+    QTimer::singleShot(0, this, [this, slices = std::move(slices)]() mutable {
+        slices.front()();
+        slices.erase(slices.begin());
+        if (!slices.empty()) inSlices(std::move(slices));
+    });
 }
 
 void MainWindow::ask(bool save, bool folder, const QString& title, const QStringList& filters,

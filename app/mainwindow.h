@@ -40,8 +40,10 @@ class MainWindow : public QMainWindow {
     /// Geometry and layouts as they were left; empty: the perspective that was open.
     void restore(const QString& perspective);
     void showPerspective(const QString& name);
-    /// File dialogs are made once, before torch loads (a dlopen would wait for it).
-    void warmUp();
+    /// After the first paint and before torch loads: opens every Qt plugin the window will need (a dlopen during the
+    /// load would wait for its end) and makes what takes long to make, a slice a turn of the event loop; then calls
+    /// `then`.
+    void warmUp(std::function<void()> then);
     QFileDialog& fileDialog();
 
   Q_SIGNALS:
@@ -54,6 +56,7 @@ class MainWindow : public QMainWindow {
     void paintEvent(QPaintEvent* event) override;
 
   private:
+    void inSlices(std::vector<std::function<void()>> slices);
     void buildDocks();
     void buildActions();
     void buildToolBar();

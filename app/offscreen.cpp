@@ -16,6 +16,13 @@ bool cacheCanBeWritten() {
     return folder.exists() ? folder.isWritable() : given.isEmpty() && parent.isWritable();
 }
 
+QtMessageHandler g_before = nullptr;
+
+/// The offscreen platform says for every window that it passes no size hints on: nobody asked it to.
+void withoutSizeHints(QtMsgType type, const QMessageLogContext& context, const QString& text) {
+    if (text != QLatin1String("This plugin does not support propagateSizeHints()")) g_before(type, context, text);
+}
+
 }  // namespace
 
 Offscreen::Offscreen() {
@@ -28,6 +35,9 @@ Offscreen::Offscreen() {
     for (const char* name : {"QT_STYLE_OVERRIDE", "QT_QPA_PLATFORMTHEME", "QT_FONT_DPI", "LANGUAGE"}) qunsetenv(name);
     if (!cacheCanBeWritten()) qputenv("XDG_CACHE_HOME", m_folder.path().toLocal8Bit());
     if (!qEnvironmentVariableIsSet("XDG_RUNTIME_DIR")) qputenv("XDG_RUNTIME_DIR", m_folder.path().toLocal8Bit());
+    g_before = qInstallMessageHandler(withoutSizeHints);
 }
+
+Offscreen::~Offscreen() { qInstallMessageHandler(g_before); }
 
 }  // namespace counterpoint::app

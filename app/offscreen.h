@@ -11,6 +11,9 @@ namespace counterpoint::app {
 class Offscreen {
   public:
     Offscreen();
+    ~Offscreen();
+    Offscreen(const Offscreen&) = delete;
+    Offscreen& operator=(const Offscreen&) = delete;
 
   private:
     QTemporaryDir m_folder;

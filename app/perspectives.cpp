@@ -2,6 +2,7 @@
 
 #include <QApplication>
 #include <QDockWidget>
+#include <QEvent>
 #include <QScreen>
 #include <algorithm>
 #include <array>
@@ -9,8 +10,10 @@
 namespace counterpoint::app {
 namespace {
 
-constexpr int kStateVersion = 1;  // of saveState: raise when docks change their names
+constexpr int kStateVersion = 2;  // of saveState: raise when docks change their names
 constexpr QSize kFirstSize{1440, 900};
+constexpr int kRackWidth = 272, kDialsWidth = 324;
+constexpr std::array kSides = {"dock.rack", "dock.dials"};
 constexpr std::array kTrace = {"dock.drift", "dock.entropy",      "dock.activity",   "dock.interference",
                                "dock.eos",   "dock.drift_stages", "dock.divergences"};
 
@@ -20,15 +23,18 @@ struct Row {
 };
 constexpr std::array kRows = {
     Row{"Compose", "Rack, text, distribution and dials: decode and weigh"},
-    Row{"Priors", "Text beside distribution and ledger: what moved each token"},
-    Row{"Routing", "Text above activity, drift and interference: who speaks when"},
+    Row{"Priors", "Banks beside text, distribution and ledger: what moved each token"},
+    Row{"Routing", "Routing beside text, activity and drift: who speaks when"},
     Row{"Paper", "The plots alone, large, for export"},
 };
 
 }  // namespace
 
 Perspectives::Perspectives(QMainWindow& window, std::map<QString, QDockWidget*> docks)
-    : m_window(window), m_docks(std::move(docks)) {}
+    : m_window(window), m_docks(std::move(docks)) {
+    m_window.installEventFilter(this);
+    for (const char* id : kSides) m_docks.at(QLatin1String(id))->installEventFilter(this);
+}
 
 QStringList Perspectives::names() {
     QStringList names;
@@ -64,62 +70,95 @@ void Perspectives::layOut(const QString& name) {
         m_window.tabifyDockWidget(onto, d);
         d->show();
     };
-    const auto width = [this](int percent) { return m_window.width() * percent / 100; };
-    const auto height = [this](int percent) { return m_window.height() * percent / 100; };
-    const auto tabTrace = [&](QDockWidget* first) {
-        for (const char* id : kTrace)
-            if (QDockWidget* d = dock(id); d != first) {
-                tab(first, d);
-            }
-        first->raise();
-    };
-    QDockWidget* front = dock("dock.drift");
+    QDockWidget *front = dock("dock.drift"), *activity = dock("dock.activity");
     if (name == QLatin1String("Paper")) {
         add(distribution);
         split(distribution, ledger, Qt::Horizontal);
         split(distribution, front, Qt::Vertical);
         split(ledger, text, Qt::Vertical);
-        m_window.resizeDocks({distribution, ledger}, {width(55), width(45)}, Qt::Horizontal);
-        m_window.resizeDocks({distribution, front}, {height(50), height(50)}, Qt::Vertical);
     } else {
         add(rack);
         split(rack, text, Qt::Horizontal);
         split(text, dials, Qt::Horizontal);
         if (name == QLatin1String("Priors")) {
+            split(rack, dock("dock.priors"), Qt::Vertical);
             split(text, ledger, Qt::Horizontal);
             split(text, distribution, Qt::Vertical);
             split(ledger, front, Qt::Vertical);
-            m_window.resizeDocks({rack, text, ledger, dials}, {width(20), width(33), width(26), width(21)},
-                                 Qt::Horizontal);
-            m_window.resizeDocks({ledger, front}, {height(60), height(40)}, Qt::Vertical);
         } else if (name == QLatin1String("Routing")) {
-            QDockWidget* activity = dock("dock.activity");
+            split(rack, dock("dock.routing"), Qt::Vertical);
             split(text, activity, Qt::Vertical);
             split(activity, front, Qt::Horizontal);
             tab(activity, distribution);
             tab(distribution, ledger);
             activity->raise();
-            m_window.resizeDocks({rack, activity, front, dials}, {width(20), width(30), width(29), width(21)},
-                                 Qt::Horizontal);
-            for (const char* id : kTrace)
-                if (QDockWidget* d = dock(id); d != activity && d != front) {
-                    tab(front, d);
-                }
-            front->raise();
         } else {
             split(text, distribution, Qt::Vertical);
             split(distribution, front, Qt::Vertical);
             split(distribution, ledger, Qt::Horizontal);
-            m_window.resizeDocks({rack, text, dials}, {width(21), width(58), width(21)}, Qt::Horizontal);
-            m_window.resizeDocks({distribution, ledger}, {width(34), width(24)}, Qt::Horizontal);
-            m_window.resizeDocks({text, distribution, front}, {height(32), height(40), height(28)}, Qt::Vertical);
         }
     }
-    if (name != QLatin1String("Routing")) tabTrace(front);
-    if (name == QLatin1String("Routing")) {
-        dock("dock.activity")->raise();
-        front->raise();
+    for (const char* id : kTrace)
+        if (QDockWidget* d = dock(id); d != front && (d != activity || name != QLatin1String("Routing"))) tab(front, d);
+    front->raise();
+    m_first = true;
+    proportion();
+}
+
+void Perspectives::proportion() {
+    const auto dock = [this](const char* id) { return m_docks.at(QLatin1String(id)); };
+    QDockWidget *rack = dock("dock.rack"), *text = dock("dock.text"), *dials = dock("dock.dials");
+    QDockWidget *distribution = dock("dock.distribution"), *ledger = dock("dock.ledger"), *front = dock("dock.drift");
+    const auto height = [this](int percent) { return m_window.height() * percent / 100; };
+    const auto columns = [this](const QList<QDockWidget*>& docks, const QList<int>& widths) {
+        m_window.resizeDocks(docks, widths, Qt::Horizontal);
+    };
+    const auto rows = [this](const QList<QDockWidget*>& docks, const QList<int>& heights) {
+        m_window.resizeDocks(docks, heights, Qt::Vertical);
+    };
+    if (m_current == QLatin1String("Paper")) {
+        columns({distribution, ledger}, {m_window.width() * 55 / 100, m_window.width() * 45 / 100});
+        rows({distribution, front}, {height(50), height(50)});
+        rows({ledger, text}, {height(55), height(45)});
+        return;
     }
+    const int middle = std::max(0, m_window.width() - kRackWidth - kDialsWidth);
+    const auto part = [middle](int percent) { return middle * percent / 100; };
+    if (m_current == QLatin1String("Priors")) {
+        columns({rack, text, ledger, dials}, {kRackWidth, part(54), part(46), kDialsWidth});
+        rows({rack, dock("dock.priors")}, {height(60), height(40)});
+        rows({text, distribution}, {height(40), height(60)});
+        rows({ledger, front}, {height(60), height(40)});
+    } else if (m_current == QLatin1String("Routing")) {
+        columns({rack, dock("dock.activity"), front, dials}, {kRackWidth, part(50), part(50), kDialsWidth});
+        rows({rack, dock("dock.routing")}, {height(60), height(40)});
+        rows({text, front}, {height(42), height(58)});
+    } else {
+        columns({rack, text, dials}, {kRackWidth, middle, kDialsWidth});
+        columns({distribution, ledger}, {part(55), part(45)});
+        rows({text, distribution, front}, {height(27), height(43), height(30)});
+    }
+}
+
+bool Perspectives::eventFilter(QObject* watched, QEvent* event) {
+    if (event->type() == QEvent::Show && watched == &m_window && m_first) proportion();
+    if (event->type() != QEvent::Resize) return QObject::eventFilter(watched, event);
+    if (watched != &m_window) {  // a person moved a border, or a layout was chosen
+        if (m_window.size() == m_size) m_widths[watched] = static_cast<QWidget*>(watched)->width();
+        return QObject::eventFilter(watched, event);
+    }
+    // Qt has shared the new width out among all docks; what is beside the plots keeps its own.
+    m_size = m_window.size();
+    QList<QDockWidget*> docks;
+    QList<int> widths;
+    for (const char* id : kSides)
+        if (QDockWidget* d = m_docks.at(QLatin1String(id));
+            m_widths.contains(d) && d->isVisible() && !d->isFloating()) {
+            docks << d;
+            widths << m_widths.at(d);
+        }
+    if (!docks.isEmpty()) m_window.resizeDocks(docks, widths, Qt::Horizontal);
+    return QObject::eventFilter(watched, event);
 }
 
 void Perspectives::select(const QString& name) {
@@ -128,6 +167,7 @@ void Perspectives::select(const QString& name) {
     if (!m_current.isEmpty()) m_states[m_current] = m_window.saveState(kStateVersion);
     m_current = wanted;
     const auto state = m_states.find(wanted);
+    m_first = false;
     if (state == m_states.end() || !m_window.restoreState(state->second, kStateVersion)) layOut(wanted);
 }
 

@@ -6,8 +6,12 @@
 
 #include <QSize>
 #include <filesystem>
+#include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
+
+#include "compute/sources/source.h"
 
 namespace counterpoint::app {
 
@@ -18,8 +22,15 @@ struct WindowOptions {
     std::string theme;                         ///< "light", "dark"; empty: as it was left
     std::string perspective;                   ///< "Compose", …; empty: as it was left
     std::string device = "cpu";
-    bool reportFirstPaint = false;  ///< prints {"first_paint_ms": x} (since exec) and ends: benchmarks
+    /// Prints {"first_paint_ms": x, "monotonic_ns": t} and ends: x since exec by the kernel's clock of 10 ms steps; t
+    /// the moment itself, for a benchmark that knows when it called exec.
+    bool reportFirstPaint = false;
 };
+
+/// How the window opens a source: on the decode lane, which from then on steps back where the window wants the same
+/// core (a person sees a late frame, not a late token). What the sources compute on inherits it.
+std::unique_ptr<compute::Source> openBehindTheWindow(const std::filesystem::path& path,
+                                                     const compute::OpenOptions& options, std::stop_token stop);
 
 int runWindow(const WindowOptions& options, int& argc, char** argv);
 

@@ -24,7 +24,7 @@ struct DialSpec {
     bool optional;               ///< may be null = off
     bool logarithmic;            ///< slider runs on a log scale
     DialActs acts;
-    std::string_view choices;    ///< '|'-separated, for Choice
+    std::string_view choices;    ///< '|'-separated, for Choice; of a number: the kinds of limit it can be
     std::string_view rule;       ///< "R2"
     std::string_view help;       ///< one or two sentences
 };

@@ -18,7 +18,7 @@ std::string compose(const ErrorParts& p) {
     else if (!p.found.empty())
         s += " (found " + p.found + ")";
     if (!p.advice.empty()) s += "; " + p.advice;
-    if (!s.ends_with('.')) s += '.';
+    if (!s.ends_with('.')) s += '.';  // a sentence that was told before stays one
     return printable(s);
 }
 

@@ -21,6 +21,9 @@ struct DiagnosticRow {
     PlotData (*make)(const Trace& trace, const View& view);
 };
 
+/// Why plots and tables are empty before the first decode.
+constexpr const char* kNothingDecoded = "Nothing decoded yet. Press Generate to decode from the prompt.";
+
 std::span<const DiagnosticRow> diagnostics();
 const DiagnosticRow& diagnostic(std::string_view id);
 

@@ -338,7 +338,7 @@ PlotData Document::plot(std::string_view diagnosticId) const {
     PlotData empty;
     empty.id = row.id;
     empty.title = row.title;
-    empty.empty = "Nothing decoded yet: press Generate.";
+    empty.empty = kNothingDecoded;
     return empty;
 }
 

@@ -14,8 +14,8 @@ struct Binding {
     void (*set)(Decoding&, const DialValue&);
 };
 
-DialValue real(double x) { return {.real = x, .integer = 0, .on = true}; }
-DialValue whole(std::uint64_t n) { return {.real = static_cast<double>(n), .integer = n, .on = true}; }
+DialValue real(double x) { return {.real = x}; }
+DialValue whole(std::uint64_t n) { return {.real = static_cast<double>(n), .integer = n}; }
 
 constexpr Binding kBindings[] = {
     {"temperature", [](const Decoding& d) { return real(d.temperature); },
@@ -30,12 +30,14 @@ constexpr Binding kBindings[] = {
      [](const Decoding& d) {
          DialValue v = real(d.plausibility ? d.plausibility->value : compute::dial("plausibility").initial);
          v.on = d.plausibility.has_value();
+         if (v.on) v.choice = static_cast<int>(d.plausibility->kind);
          return v;
      },
      [](Decoding& d, const DialValue& v) {
          if (!v.on) return d.plausibility.reset();
          if (!d.plausibility) d.plausibility.emplace();
          d.plausibility->value = v.real;
+         d.plausibility->kind = static_cast<compute::PlausibilityKind>(v.choice);
      }},
     {"floor", [](const Decoding& d) { return real(d.floor); },
      [](Decoding& d, const DialValue& v) { d.floor = v.real; }},

@@ -13,6 +13,7 @@ struct DialValue {
     double real = 0;            ///< reals, choices (index), switches (0, 1)
     std::uint64_t integer = 0;  ///< whole numbers, exact to 64 bits
     bool on = true;             ///< optional dials: false = off
+    int choice = 0;             ///< numbers with choices: index of the kind of limit
     bool operator==(const DialValue&) const = default;
 };
 

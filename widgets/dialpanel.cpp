@@ -5,11 +5,11 @@
 #include <QGridLayout>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QScrollBar>
 #include <QSignalBlocker>
 #include <algorithm>
 
 #include "widgets/attempt.h"
-#include "widgets/dialbinding.h"
 #include "widgets/palette.h"
 #include "widgets/valueslider.h"
 
@@ -87,17 +87,20 @@ DialPanel::DialPanel(model::Document& document, QWidget* parent) : QScrollArea(p
     }
     grid->setRowStretch(row, 1);
     setWidget(body);
-    setMinimumWidth(body->minimumSizeHint().width());  // it scrolls down, never sideways: nothing is cut off
     connect(&m_document, &model::Document::sessionChanged, this, &DialPanel::refresh);
     refresh();
 }
 
 QSize DialPanel::sizeHint() const { return {320, 420}; }
+QSize DialPanel::minimumSizeHint() const {  // it scrolls down, never sideways: nothing is cut off
+    return {widget()->minimumSizeHint().width() + verticalScrollBar()->sizeHint().width(),
+            QScrollArea::minimumSizeHint().height()};
+}
 
-void DialPanel::edit(const DialSpec& spec, double real, std::uint64_t integer, bool on, bool drag) {
+void DialPanel::edit(const DialSpec& spec, const DialValue& value, bool drag) {
     attempt(m_document, [&] {
         model::Session session = m_document.session();
-        setDialValue(session, spec.id, {.real = real, .integer = integer, .on = on});
+        setDialValue(session, spec.id, value);
         m_document.setSession(std::move(session), drag ? "dial:" + std::string(spec.id) : std::string());
     });
 }
@@ -107,13 +110,14 @@ QWidget* DialPanel::makeEditor(const DialSpec& spec) {
     if (spec.kind == DialKind::Choice) {
         auto* combo = new QComboBox;
         combo->addItems(text(spec.choices).split(QLatin1Char('|')));
-        connect(combo, &QComboBox::activated, this, [this, &spec](int index) { edit(spec, index, 0, true, false); });
+        connect(combo, &QComboBox::activated, this,
+                [this, &spec](int index) { edit(spec, {.real = static_cast<double>(index)}); });
         m_readers.push_back([combo, current] { combo->setCurrentIndex(static_cast<int>(current().real)); });
         return combo;
     }
     if (spec.kind == DialKind::Switch) {
         auto* box = new QCheckBox;
-        connect(box, &QCheckBox::clicked, this, [this, &spec](bool on) { edit(spec, on ? 1 : 0, 0, true, false); });
+        connect(box, &QCheckBox::clicked, this, [this, &spec](bool on) { edit(spec, {.real = on ? 1.0 : 0.0}); });
         m_readers.push_back([box, current] { box->setChecked(current().real != 0); });
         return box;
     }
@@ -128,8 +132,13 @@ QWidget* DialPanel::makeEditor(const DialSpec& spec) {
                                                      .integer = integer,
                                                      .logarithmic = spec.logarithmic,
                                                      .slider = span != std::end(kSpans) || !integer});
-    connect(value, &ValueSlider::moved, this,
-            [this, &spec, value] { edit(spec, value->value(), value->integer(), true, true); });
+    const auto shown = [value, current] {  // what the widgets say, the rest as it stands
+        DialValue v = current();
+        v.real = value->value();
+        v.integer = value->integer();
+        return v;
+    };
+    connect(value, &ValueSlider::moved, this, [this, &spec, shown] { edit(spec, shown(), true); });
     connect(value, &ValueSlider::settled, this, [this] { m_document.endMerge(); });
     connect(value, &ValueSlider::refused, this, [this, &spec](const QString& reason) {
         m_document.notify(model::Notice::Level::Warning, std::string(spec.title) + ": " + reason.toStdString());
@@ -144,25 +153,47 @@ QWidget* DialPanel::makeEditor(const DialSpec& spec) {
         m_readers.push_back([current, show] { show(current()); });
         return value;
     }
-    auto* pair = new QWidget;
-    auto* layout = new QHBoxLayout(pair);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(spacing::tight);
+    auto* editor = new QWidget;
+    auto* rows = new QGridLayout(editor);
+    rows->setContentsMargins(0, 0, 0, 0);
+    rows->setHorizontalSpacing(spacing::tight);
+    rows->setVerticalSpacing(spacing::tight);
+    rows->setColumnStretch(1, 1);
     auto* box = new QCheckBox;
     box->setObjectName(QStringLiteral("switch"));
     box->setAccessibleName(tr("%1 on").arg(text(spec.title)));
-    layout->addWidget(box);
-    layout->addWidget(value, 1);
-    pair->setFocusProxy(box);
-    connect(box, &QCheckBox::clicked, this,
-            [this, &spec, value](bool on) { edit(spec, value->value(), value->integer(), on, false); });
+    rows->addWidget(box, 0, 0);
+    rows->addWidget(value, 0, 1);
+    editor->setFocusProxy(box);
+    connect(box, &QCheckBox::clicked, this, [this, &spec, shown](bool on) {
+        DialValue v = shown();
+        v.on = on;
+        edit(spec, v);
+    });
     m_readers.push_back([box, value, current, show] {
         const DialValue v = current();
         box->setChecked(v.on);
         value->setEnabled(v.on);
         show(v);
     });
-    return pair;
+    if (spec.choices.empty()) return editor;
+    auto* kind = new QComboBox;
+    kind->setObjectName(QStringLiteral("kind"));
+    kind->setAccessibleName(tr("Kind of %1").arg(text(spec.title)));
+    kind->setToolTip(helpOf(spec));
+    kind->addItems(text(spec.choices).split(QLatin1Char('|')));
+    rows->addWidget(kind, 1, 1);
+    connect(kind, &QComboBox::activated, this, [this, &spec, shown](int index) {
+        DialValue v = shown();
+        v.choice = index;
+        edit(spec, v);
+    });
+    m_readers.push_back([kind, current] {
+        const DialValue v = current();
+        kind->setEnabled(v.on);
+        if (v.on) kind->setCurrentIndex(v.choice);
+    });
+    return editor;
 }
 
 void DialPanel::refresh() {

@@ -10,6 +10,7 @@
 
 #include "compute/dial.h"
 #include "model/document.h"
+#include "widgets/dialbinding.h"
 
 namespace counterpoint::widgets {
 
@@ -17,11 +18,12 @@ class DialPanel : public QScrollArea {
     Q_OBJECT
   public:
     explicit DialPanel(model::Document& document, QWidget* parent = nullptr);
+    QSize minimumSizeHint() const override;
     QSize sizeHint() const override;
 
   private:
     QWidget* makeEditor(const compute::DialSpec& spec);
-    void edit(const compute::DialSpec& spec, double real, std::uint64_t integer, bool on, bool drag);
+    void edit(const compute::DialSpec& spec, const DialValue& value, bool drag = false);
     void refresh();
     model::Document& m_document;
     std::vector<std::function<void()>> m_readers;  ///< session to widgets, one a dial

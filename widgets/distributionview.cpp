@@ -48,12 +48,16 @@ void DistributionView::show(const model::Trace* trace, const model::View& view, 
 
 void DistributionView::fill(const model::Trace& trace, const compute::Step& step, const model::View& view) {
     m_filling = true;
-    QStringList heads = {tr("Token")};
-    for (const std::string& name : trace.sources) heads << QString::fromStdString(name);
-    heads << tr("priors") << tr("composed") << tr("kept");
+    const QString number = QStringLiteral("0.0000");
+    std::vector<Column> columns = {{tr("Token"), {}, {}}};
+    columns.push_back({tr("composed"), tr("p at the temperature, before truncation"), number});
+    for (const std::string& name : trace.sources)
+        columns.push_back({QString::fromStdString(name), tr("p under %1").arg(QString::fromStdString(name)), number});
+    columns.push_back({tr("τ = 1"), tr("p of sources and priors together, before the temperature"), number});
+    columns.push_back({tr("kept"), tr("✓: survives top-k, top-p and min-p"), {}});
     const std::vector<compute::TopToken> tokens = model::shownTokens(step, view);
     const compute::TokenId selected = model::shownToken(trace, view);
-    setTableShape(*m_table, heads, static_cast<int>(tokens.size()));
+    setTableShape(*m_table, columns, static_cast<int>(tokens.size()));
     const auto probability = [](float logP) { return formatNumber(std::exp(static_cast<double>(logP)), 4); };
     int current = -1;
     for (std::size_t k = 0; k < tokens.size(); ++k) {
@@ -63,12 +67,12 @@ void DistributionView::fill(const model::Trace& trace, const compute::Step& step
         m_tokens.push_back(t.token);
         setText(*m_table, row, 0, QString::fromStdString(model::tokenLabel(trace.tokenizer.get(), t.token)), ink,
                 t.token == step.token);
-        int column = 1;
+        int column = 1;  // the composed first: where there is little room, the sources are scrolled to
+        setNumber(*m_table, row, column++, probability(t.temperature), ink);
         for (std::size_t i = 0; i < trace.sources.size(); ++i)
             setNumber(*m_table, row, column++, i < t.source.size() ? probability(t.source[i]) : QStringLiteral("–"),
                       ink);
         setNumber(*m_table, row, column++, probability(t.priors), ink);
-        setNumber(*m_table, row, column++, probability(t.temperature), ink);
         setNumber(*m_table, row, column, t.kept ? QStringLiteral("✓") : QString(), ink);
         if (t.token == selected) current = row;
     }

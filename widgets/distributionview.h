@@ -1,7 +1,7 @@
 #pragma once
-// DistributionView: the distribution at the cursor, as a plot and as a table (token, base, each source, composed, kept)
-// that mouse and keyboard select in; R1, R2. Probabilities at the stage temperature; truncated tokens are grey. Thread:
-// the window thread. Knows no document: show() gives it what to draw.
+// DistributionView: the distribution at the cursor, as a plot and as a table (token, composed, each source, τ = 1,
+// kept) that mouse and keyboard select in; R1, R2. Probabilities at the stage temperature; truncated tokens are grey.
+// Thread: the window thread. Knows no document: show() gives it what to draw.
 
 #include <QTableWidget>
 #include <QWidget>

@@ -30,7 +30,7 @@ void FrameLimiter::fire() {
 }
 
 bool FrameLimiter::eventFilter(QObject* watched, QEvent* event) {
-    if (event->type() == QEvent::Show && m_pending && !m_timer.isActive()) m_timer.start(0);
+    if (event->type() == QEvent::Show && m_pending && !m_timer.isActive()) fire();
     return QObject::eventFilter(watched, event);
 }
 

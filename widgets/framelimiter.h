@@ -1,7 +1,7 @@
 #pragma once
 // FrameLimiter: any number of requests become at most one call of `draw` a tick and at most 60 a second; every request
-// is followed by at least one call. While the target is hidden nothing is drawn; the call is made up for when it shows
-// again. Thread: the target's.
+// is followed by at least one call. While the target is hidden nothing is drawn; the call is made up for as it
+// shows, so that no frame shows it blank or old. Thread: the target's.
 
 #include <QElapsedTimer>
 #include <QObject>

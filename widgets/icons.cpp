@@ -105,6 +105,10 @@ void draw(QPainter& p, Glyph glyph) {
             p.drawRoundedRect(QRectF(5.5, 5.5, 8, 8), 1, 1);
             line({{3.5, 10.5}, {2.5, 10.5}, {2.5, 2.5}, {10.5, 2.5}, {10.5, 3.5}});
             break;
+        case Glyph::Float:
+            p.drawRoundedRect(QRectF(2.5, 6.5, 7, 7), 1, 1);
+            line({{6, 4}, {6, 2.5}, {13.5, 2.5}, {13.5, 10}, {12, 10}});
+            break;
         case Glyph::Chevron:
             line({{4, 6}, {8, 10}, {12, 6}});
             break;

@@ -26,6 +26,7 @@ enum class Glyph {
     Plus,
     Close,
     Copy,
+    Float,
     Chevron
 };
 

@@ -32,7 +32,13 @@ void LedgerView::show(model::PlotData plot) {
     m_table->setVisible(any);
     if (any) {
         const model::Series& s = plot.series.front();
-        setTableShape(*m_table, {tr("Term"), tr("nats"), tr("factor"), tr("sum so far")}, static_cast<int>(s.y.size()));
+        const QString number = QStringLiteral("−00.0000");
+        setTableShape(*m_table,
+                      {{tr("Term"), {}, {}},
+                       {tr("nats"), tr("share of log p"), number},
+                       {tr("factor"), tr("what p is multiplied by"), QStringLiteral("× 0.0000")},
+                       {tr("sum so far"), tr("log p after this term"), number}},
+                      static_cast<int>(s.y.size()));
         for (std::size_t i = 0; i < s.y.size(); ++i) {
             const int row = static_cast<int>(i);
             const bool total = i + 1 == s.y.size();

@@ -1,9 +1,14 @@
 #include "widgets/numbertable.h"
 
 #include <QHeaderView>
+#include <algorithm>
 
 namespace counterpoint::widgets {
 namespace {
+
+constexpr int kPadding = spacing::wide;  // between columns
+constexpr int kWidestHead = 140;         // longer heads end in "…" and are told on hover
+constexpr int kWidestName = 320;
 
 void setCell(QTableWidget& table, int row, int column, const QString& text, Ink ink, bool strong, Qt::Alignment side) {
     QTableWidgetItem* item = table.item(row, column);
@@ -36,22 +41,32 @@ QTableWidget* makeNumberTable(QWidget* parent) {
     table->verticalHeader()->setDefaultSectionSize(spacing::row);
     table->verticalHeader()->setMinimumSectionSize(spacing::row);
     table->horizontalHeader()->setHighlightSections(false);
-    table->horizontalHeader()->setMinimumSectionSize(56);
+    table->horizontalHeader()->setMinimumSectionSize(64);
+    table->horizontalHeader()->setMaximumSectionSize(kWidestName);  // numbers stand near their names in a wide window
+    table->horizontalHeader()->setTextElideMode(Qt::ElideRight);
     return table;
 }
 
-void setTableShape(QTableWidget& table, const QStringList& heads, int rows) {
+void setTableShape(QTableWidget& table, const std::vector<Column>& columns, int rows) {
+    const int count = static_cast<int>(columns.size());
     if (table.rowCount() != rows) table.setRowCount(rows);
-    if (table.columnCount() != heads.size()) table.setColumnCount(static_cast<int>(heads.size()));
-    for (int c = 0; c < heads.size(); ++c) {
+    if (table.columnCount() != count) table.setColumnCount(count);
+    QHeaderView& header = *table.horizontalHeader();
+    const QFontMetrics numbers(numberFont(table.font())), words(header.font());
+    for (int c = 0; c < count; ++c) {
+        const Column& column = columns[static_cast<std::size_t>(c)];
         QTableWidgetItem* head = table.horizontalHeaderItem(c);
         if (head == nullptr) {
             head = new QTableWidgetItem;
             table.setHorizontalHeaderItem(c, head);
         }
-        head->setText(heads[c]);
+        head->setText(column.head);
+        head->setToolTip(column.help.isEmpty() ? column.head : column.help);
         head->setTextAlignment((c == 0 ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
-        table.horizontalHeader()->setSectionResizeMode(c, QHeaderView::Stretch);
+        header.setSectionResizeMode(c, c == 0 ? QHeaderView::Stretch : QHeaderView::Fixed);
+        if (c == 0) continue;
+        const int word = std::min(words.horizontalAdvance(column.head), kWidestHead);
+        header.resizeSection(c, std::max(word, numbers.horizontalAdvance(column.widest)) + kPadding);
     }
 }
 

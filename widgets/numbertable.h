@@ -2,8 +2,8 @@
 // Tables of names and numbers in one look: names left, numbers right in figures of one width, rows of one height, no
 // grid. Thread: the window thread.
 
-#include <QStringList>
 #include <QTableWidget>
+#include <vector>
 
 #include "widgets/palette.h"
 
@@ -12,8 +12,13 @@ namespace counterpoint::widgets {
 enum class Ink { Normal, Quiet };
 
 QTableWidget* makeNumberTable(QWidget* parent);
-/// Heads and row count; keeps what fits, so that a live table does not flicker.
-void setTableShape(QTableWidget& table, const QStringList& heads, int rows);
+/// A column: its head, what the head means (on hover), the widest number it will show. Names take the room that is
+/// left; numbers and their heads are never cut.
+struct Column {
+    QString head, help, widest;
+};
+/// Columns and row count; keeps what fits, so that a live table does not flicker.
+void setTableShape(QTableWidget& table, const std::vector<Column>& columns, int rows);
 void setText(QTableWidget& table, int row, int column, const QString& text, Ink ink, bool strong = false);
 void setNumber(QTableWidget& table, int row, int column, const QString& text, Ink ink, bool strong = false);
 

@@ -3,11 +3,12 @@
 #include <QApplication>
 #include <QFontDatabase>
 #include <QFontMetricsF>
-#include <QStyle>
-#include <QStyleFactory>
+#include <QPointer>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+
+#include "widgets/housestyle.h"
 
 namespace counterpoint::widgets {
 namespace {
@@ -19,62 +20,42 @@ QColor hex(unsigned rgb) { return QColor::fromRgb(static_cast<QRgb>(rgb)); }
 constexpr unsigned kOrange = 0xE69F00, kGreen = 0x009E73, kPurple = 0xCC79A7, kVermillion = 0xD55E00, kSky = 0x56B4E9,
                    kYellow = 0xF0E442, kBlue = 0x0072B2;
 
-std::array<QColor, 8> categories(unsigned base, unsigned last) {
-    return {hex(base), hex(kOrange), hex(kGreen), hex(kPurple), hex(kVermillion), hex(kSky), hex(kYellow), hex(last)};
-}
+/// The light and the dark window, colour by colour.
+struct Shade {
+    QColor Theme::*field;
+    unsigned light, dark;
+};
+constexpr Shade kShades[] = {
+    {&Theme::window, 0xF3F4F6, 0x16191D},   {&Theme::surface, 0xFFFFFF, 0x1D2126},
+    {&Theme::raised, 0xFAFAFB, 0x272C33},   {&Theme::text, 0x1D2127, 0xE6E8EB},
+    {&Theme::quiet, 0x5A626D, 0x9BA4AF},    {&Theme::line, 0xD5D9DF, 0x363C45},
+    {&Theme::grid, 0xECEEF1, 0x2A2F36},     {&Theme::accent, kBlue, 0x4CA6E8},
+    {&Theme::onAccent, 0xFFFFFF, 0x0B1117}, {&Theme::selection, 0xDCEBF5, 0x213B50},
+    {&Theme::warning, 0x8A5A00, 0xE9B949},  {&Theme::failure, 0xB3261E, 0xFF8A80},
+    {&Theme::good, 0x00704F, 0x4FC79F},     {&Theme::grey, 0xC3C8CF, 0x4E5661},
+};
+/// The base, then the specialists.
+constexpr std::array<unsigned, 8> kLightCategories = {0x4A4F57,    kOrange, kGreen,  kPurple,
+                                                      kVermillion, kSky,    kYellow, 0x8C6D31};
+constexpr std::array<unsigned, 8> kDarkCategories = {0xBFC5CD,    kOrange, 0x1DB88B, kPurple,
+                                                     kVermillion, kSky,    kYellow,  0xB79A5B};
 
-Theme light() {
+Theme window(ThemeKind kind) {
+    const bool dark = kind == ThemeKind::Dark;
     Theme t;
-    t.kind = ThemeKind::Light;
-    t.window = hex(0xF3F4F6);
-    t.surface = hex(0xFFFFFF);
-    t.raised = hex(0xFAFAFB);
-    t.text = hex(0x1D2127);
-    t.quiet = hex(0x5A626D);
-    t.line = hex(0xD5D9DF);
-    t.grid = hex(0xECEEF1);
-    t.accent = hex(kBlue);
-    t.onAccent = hex(0xFFFFFF);
-    t.selection = hex(0xDCEBF5);
-    t.warning = hex(0x8A5A00);
-    t.failure = hex(0xB3261E);
-    t.good = hex(0x00704F);
-    t.grey = hex(0xC3C8CF);
-    t.categories = categories(0x4A4F57, 0x8C6D31);
+    t.kind = kind;
+    for (const Shade& shade : kShades) t.*shade.field = hex(dark ? shade.dark : shade.light);
+    std::ranges::transform(dark ? kDarkCategories : kLightCategories, t.categories.begin(), hex);
     return t;
 }
 
-Theme dark() {
-    Theme t;
-    t.kind = ThemeKind::Dark;
-    t.window = hex(0x16191D);
-    t.surface = hex(0x1D2126);
-    t.raised = hex(0x272C33);
-    t.text = hex(0xE6E8EB);
-    t.quiet = hex(0x9BA4AF);
-    t.line = hex(0x363C45);
-    t.grid = hex(0x2A2F36);
-    t.accent = hex(0x4CA6E8);
-    t.onAccent = hex(0x0B1117);
-    t.selection = hex(0x213B50);
-    t.warning = hex(0xE9B949);
-    t.failure = hex(0xFF8A80);
-    t.good = hex(0x4FC79F);
-    t.grey = hex(0x4E5661);
-    t.categories = categories(0xBFC5CD, 0xB79A5B);
-    t.categories[2] = hex(0x1DB88B);
-    return t;
-}
-
+/// The light window's colours on white, with black for what is read.
 Theme paper() {
-    Theme t = light();
-    t.kind = ThemeKind::Paper;
+    Theme t = window(ThemeKind::Paper);
     t.window = t.surface = t.raised = hex(0xFFFFFF);
-    t.text = hex(0x000000);
-    t.quiet = hex(0x333333);
-    t.line = hex(0x333333);
+    t.text = t.categories[0] = hex(0x000000);
+    t.quiet = t.line = hex(0x333333);
     t.grid = hex(0xDDDDDD);
-    t.categories = categories(0x000000, 0x8C6D31);
     return t;
 }
 
@@ -112,17 +93,21 @@ QString notFinite(double value) {
 }  // namespace
 
 const Theme& theme(ThemeKind kind) {
-    static const Theme kLight = light(), kDark = dark(), kPaper = paper();
+    static const Theme kLight = window(ThemeKind::Light), kDark = window(ThemeKind::Dark), kPaper = paper();
     return kind == ThemeKind::Light ? kLight : kind == ThemeKind::Dark ? kDark : kPaper;
 }
 
 const Theme& currentTheme() { return theme(g_current); }
 
-void applyTheme(QApplication& application, ThemeKind kind) {
+void setThemeColours(QApplication& application, ThemeKind kind) {
     g_current = kind;
-    if (application.style() == nullptr || application.style()->name() != QStringLiteral("fusion"))
-        application.setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+    static QPointer<HouseStyle> style;  // the application's own, made once
+    if (style == nullptr) QApplication::setStyle(style = new HouseStyle);
     application.setPalette(paletteOf(theme(kind)));
+}
+
+void applyTheme(QApplication& application, ThemeKind kind) {
+    setThemeColours(application, kind);
     application.setStyleSheet(styleSheetOf(theme(kind)));
 }
 

@@ -38,6 +38,9 @@ const Theme& theme(ThemeKind kind);
 const Theme& currentTheme();
 /// Fusion style, palette and style sheet of the whole application; every widget gets its change event at once.
 void applyTheme(QApplication& application, ThemeKind kind);
+/// The same without the sheet: what widgets read while they are made. A window is made faster before there is a sheet:
+/// with one in force every widget is styled anew each time one of its ancestors gets a parent.
+void setThemeColours(QApplication& application, ThemeKind kind);
 QPalette paletteOf(const Theme& theme);
 QString styleSheetOf(const Theme& theme);
 

@@ -1,6 +1,5 @@
 #include "widgets/plotcanvas.h"
 
-#include <QFontMetricsF>
 #include <QPaintDevice>
 
 // The one include of QCustomPlot; its header needs the words that QT_NO_KEYWORDS takes away.
@@ -22,35 +21,12 @@ using model::PlotData;
 using model::Series;
 using model::SeriesKind;
 
-constexpr double kGroupWidth = 0.8, kWaterfallWidth = 0.6;  // of a category's slot
-
-QColor mixed(const QColor& a, const QColor& b, double t) {
-    const auto mix = [t](float x, float y) { return static_cast<float>(x + t * (y - x)); };
-    return QColor::fromRgbF(mix(a.redF(), b.redF()), mix(a.greenF(), b.greenF()), mix(a.blueF(), b.blueF()));
+/// The axis rectangle as plotscene sees it.
+Frame frameOf(const QCustomPlot& plot, const QCPAxis& value) {
+    return {.area = plot.axisRect()->rect(),
+            .x = [&plot](double x) { return plot.xAxis->coordToPixel(x); },
+            .y = [&value](double u) { return value.coordToPixel(u); }};
 }
-
-/// What all parts of one drawing share.
-struct Scene {
-    Look look;
-    PlotData plot;
-    Prepared prepared;
-    double cursorX = -1;
-    std::optional<double> hoverX;
-
-    const Theme& theme() const { return *look.theme; }
-    double px(double n) const { return n * look.px; }
-    int whole(double n) const { return static_cast<int>(std::lround(n * look.px)); }
-    QPen pen(const QColor& colour, double width, Qt::PenStyle style = Qt::SolidLine) const {
-        QPen p(colour, std::max(width, 0.25) * look.px, style, Qt::FlatCap, Qt::MiterJoin);
-        return p;
-    }
-    bool categories() const { return !plot.x.categories.empty(); }
-    QColor barColour(const Series& s, std::size_t i) const {
-        const QColor c = seriesColour(theme(), i < s.pointColours.size() ? s.pointColours[i] : s.colour);
-        if (i >= s.grey.size() || !s.grey[i]) return c;
-        return s.colour == -2 ? theme().grey : mixed(theme().grey, c, 0.15);
-    }
-};
 
 class Ticker : public QCPAxisTicker {
   public:
@@ -69,25 +45,22 @@ class Ticker : public QCPAxisTicker {
 
   private:
     std::vector<Tick> make(const Range& range) const {
-        const double line = QFontMetricsF(m_scene.look.font).height();
+        const QFontMetricsF metrics = m_scene.metrics();
         if (m_kind != X) {
-            const int count = std::clamp(static_cast<int>(m_rect->height() / (2.4 * line)), 2, 8);
+            const int count = std::clamp(static_cast<int>(m_rect->height() / (2.4 * metrics.height())), 2, 8);
             return ticks(m_kind == Values ? m_scene.prepared.y : m_scene.prepared.y2, range, count);
         }
         if (m_scene.categories()) return categoryTicks(range);
-        return positionTicks(range, std::clamp(static_cast<int>(m_rect->width() / (5.0 * line)), 2, 12));
+        const QString widest = QString::number(std::llround(range.upper));
+        const double room = metrics.horizontalAdvance(widest) + 2 * metrics.height();
+        return positionTicks(range, std::clamp(static_cast<int>(m_rect->width() / room), 2, 12));
     }
     std::vector<Tick> categoryTicks(const Range& range) const {
         std::vector<Tick> out;
-        const QFontMetricsF metrics(m_scene.look.font);
-        const double slot = m_rect->width() / std::max(1.0, range.size());
-        const auto& names = m_scene.plot.x.categories;
-        for (std::size_t i = 0; i < names.size(); ++i) {
-            const auto u = static_cast<double>(i);
-            if (u < range.lower || u > range.upper) continue;
-            out.push_back({u, metrics.elidedText(QString::fromStdString(names[i]), Qt::ElideRight,
-                                                 std::max(slot - m_scene.px(2), metrics.averageCharWidth() * 2))});
-        }
+        for (std::size_t i = 0; i < m_scene.plot.x.categories.size(); ++i)
+            if (const auto u = static_cast<double>(i); u >= range.lower && u <= range.upper)
+                out.push_back(
+                    {u, m_scene.metrics().elidedText(m_scene.category(i), Qt::ElideRight, m_scene.categoryRoom)});
         return out;
     }
     const Scene& m_scene;
@@ -113,42 +86,10 @@ class BarsPlottable : public QCPAbstractPlottable {
 
   protected:
     void draw(QCPPainter* painter) override {
-        const Series& s = m_scene.plot.series[m_series];
-        const Prepared::Values& v = m_scene.prepared.series[m_series];
-        const QCPRange range = mValueAxis->range();
-        const bool waterfall = s.kind == SeriesKind::Waterfall;
-        const double group = waterfall ? kWaterfallWidth : kGroupWidth;
-        const double width = group / static_cast<double>(m_count);
-        const double base = std::clamp(0.0, range.lower, range.upper);
-        const bool logarithmic = !waterfall && m_scene.prepared.y.logarithmic;
         painter->setAntialiasing(m_scene.look.paper);
-        QPointF previousEnd;
-        bool hasPrevious = false;
-        for (std::size_t i = 0; i < v.u.size(); ++i) {
-            double from = waterfall ? v.low[i] : logarithmic ? range.lower : base, to = waterfall ? v.high[i] : v.u[i];
-            if (std::isnan(from) || std::isnan(to)) continue;
-            from = std::clamp(from, range.lower, range.upper);
-            to = std::clamp(to, range.lower, range.upper);
-            const double x0 = s.x[i] - group / 2 + width * static_cast<double>(m_index), x1 = x0 + width;
-            double left = mKeyAxis->coordToPixel(x0), right = mKeyAxis->coordToPixel(x1);
-            const double a = mValueAxis->coordToPixel(from), b = mValueAxis->coordToPixel(to);
-            if (!m_scene.look.paper) {
-                left = std::round(left);
-                right = std::round(right);
-            }
-            if (m_count > 1 && right - left > m_scene.px(4)) right -= m_scene.px(1);
-            if (waterfall && hasPrevious) {
-                painter->setPen(m_scene.pen(m_scene.theme().quiet, 0.75, Qt::DotLine));
-                // The total stands on zero: what leads to it ends where it ends.
-                painter->drawLine(previousEnd, QPointF(left, previousEnd.y()));
-            }
-            // A value of 0 or next to it stays visible as a line of one pixel.
-            const double top = std::min(a, b), height = std::max(std::abs(a - b), m_scene.px(to == from ? 1 : 0.5));
-            painter->fillRect(QRectF(left, top, std::max(right - left, m_scene.px(1)), height),
-                              m_scene.barColour(s, i));
-            previousEnd = {right, b};
-            hasPrevious = waterfall;
-        }
+        const QCPRange range = mValueAxis->range();
+        paintBars(*painter, m_scene, frameOf(*mParentPlot, *mValueAxis), m_series, m_index, m_count,
+                  {range.lower, range.upper});
     }
     void drawLegendIcon(QCPPainter*, const QRectF&) const override {}
 
@@ -157,173 +98,46 @@ class BarsPlottable : public QCPAbstractPlottable {
     std::size_t m_series, m_index, m_count;
 };
 
-/// Selected category, behind the bars.
-class Backdrop : public QCPAbstractItem {
+/// What stands on a layer of its own: the selection behind the bars; gaps, cursor and flip above everything.
+class Layer : public QCPAbstractItem {
   public:
-    Backdrop(QCustomPlot* plot, const Scene& scene) : QCPAbstractItem(plot), m_scene(scene) {}
-    double selectTest(const QPointF&, bool, QVariant*) const override { return -1; }
-
-  protected:
-    void draw(QCPPainter* painter) override {
-        if (m_scene.look.paper || !m_scene.categories() || m_scene.cursorX < 0) return;
-        const QCPAxis* x = parentPlot()->xAxis;
-        const QRect area = parentPlot()->axisRect()->rect();
-        const double left = x->coordToPixel(m_scene.cursorX - 0.5), right = x->coordToPixel(m_scene.cursorX + 0.5);
-        painter->fillRect(QRectF(std::round(left), area.top(), std::round(right) - std::round(left), area.height()),
-                          m_scene.theme().selection);
+    enum Place { Behind, Above };
+    Layer(QCustomPlot* plot, const Scene& scene, Place place) : QCPAbstractItem(plot), m_scene(scene), m_place(place) {
+        setClipToAxisRect(false);
     }
-
-  private:
-    const Scene& m_scene;
-};
-
-/// Gap marks, the cursor, the flip and the hover line, above the series.
-class Overlay : public QCPAbstractItem {
-  public:
-    Overlay(QCustomPlot* plot, const Scene& scene) : QCPAbstractItem(plot), m_scene(scene) {}
     double selectTest(const QPointF&, bool, QVariant*) const override { return -1; }
 
   protected:
     void draw(QCPPainter* painter) override {
-        const Theme& t = m_scene.theme();
-        const QRectF area = parentPlot()->axisRect()->rect();
-        const auto line = [&](double value, const QPen& pen) {
-            const double x = parentPlot()->xAxis->coordToPixel(value);
-            if (x < area.left() || x > area.right()) return;
-            painter->setPen(pen);
-            painter->drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()));
-        };
+        const Frame frame = frameOf(*parentPlot(), *parentPlot()->yAxis);
+        if (m_place == Behind) return paintSelection(*painter, m_scene, frame);
         painter->setAntialiasing(m_scene.look.paper);
-        if (!m_scene.categories() && !m_scene.look.paper) {
-            if (m_scene.hoverX) line(*m_scene.hoverX, m_scene.pen(t.line, 1));
-            if (m_scene.cursorX >= 0) line(m_scene.cursorX, m_scene.pen(t.accent, 1));
-        }
-        if (m_scene.plot.flipX >= 0) {
-            line(m_scene.plot.flipX - 0.5, m_scene.pen(t.quiet, 1, Qt::DashLine));
-            flipLabels(painter, area);
-        }
+        paintMarkers(*painter, m_scene, frame);
         painter->setAntialiasing(true);
-        for (const Gap& gap : m_scene.prepared.gaps) mark(painter, area, gap);
+        paintGaps(*painter, m_scene, frame);
     }
 
   private:
-    void flipLabels(QCPPainter* painter, const QRectF& area) {
-        const double x = parentPlot()->xAxis->coordToPixel(m_scene.plot.flipX - 0.5);
-        const double pad = m_scene.px(6);
-        painter->setFont(m_scene.look.font);
-        painter->setPen(m_scene.theme().quiet);
-        const QFontMetricsF metrics(m_scene.look.font);
-        const auto label = [&](const QString& text, double left) {
-            const double width = metrics.horizontalAdvance(text);
-            if (left < area.left() || left + width > area.right()) return;
-            painter->fillRect(
-                QRectF(left - m_scene.px(2), area.top(), width + m_scene.px(4), metrics.height() + m_scene.px(3)),
-                m_scene.theme().surface);
-            painter->drawText(QPointF(left, area.top() + metrics.ascent() + m_scene.px(2)), text);
-        };
-        const QString exact = QStringLiteral("exact");
-        label(exact, x - pad - metrics.horizontalAdvance(exact));
-        label(QStringLiteral("teacher-forced"), x + pad);
-    }
-    void mark(QCPPainter* painter, const QRectF& area, const Gap& gap) {
-        const double x = parentPlot()->xAxis->coordToPixel(gap.x), r = m_scene.px(3.5);
-        if (x < area.left() - 0.5 || x > area.right() + 0.5) return;
-        painter->setPen(Qt::NoPen);
-        painter->setBrush(seriesColour(m_scene.theme(), m_scene.plot.series[gap.series].colour));
-        const double top = area.top() + m_scene.px(1), bottom = area.bottom() - m_scene.px(1);
-        switch (gap.kind) {
-            case GapKind::PlusInfinity:
-                painter->drawPolygon(QPolygonF({{x, top}, {x - r, top + 2 * r}, {x + r, top + 2 * r}}));
-                break;
-            case GapKind::MinusInfinity:
-            case GapKind::NotPositive:
-                painter->drawPolygon(QPolygonF({{x, bottom}, {x - r, bottom - 2 * r}, {x + r, bottom - 2 * r}}));
-                break;
-            case GapKind::NotANumber:
-                painter->setPen(m_scene.pen(painter->brush().color(), 1.25));
-                painter->drawLine(QPointF(x - r, bottom - 2 * r), QPointF(x + r, bottom));
-                painter->drawLine(QPointF(x - r, bottom), QPointF(x + r, bottom - 2 * r));
-                break;
-        }
-        painter->setBrush(Qt::NoBrush);
-    }
     const Scene& m_scene;
+    Place m_place;
 };
 
-/// The legend as rows of swatch and name from the left, then the note; one line each when they fit.
 class LegendRow : public QCPLayoutElement {
   public:
     explicit LegendRow(QCustomPlot* plot, const Scene& scene) : QCPLayoutElement(plot), m_scene(scene) {
         setLayer("legend");
     }
     void fit(double width) {
-        const std::vector<Entry> entries = arrange(width);
-        const double height = entries.empty() ? 0 : entries.back().y + lineHeight() + m_scene.px(4);
-        setMinimumSize(0, static_cast<int>(std::ceil(height)));
-        setMaximumSize(QWIDGETSIZE_MAX, static_cast<int>(std::ceil(height)));
+        const int height = static_cast<int>(std::ceil(legendHeight(m_scene, width)));
+        setMinimumSize(0, height);
+        setMaximumSize(QWIDGETSIZE_MAX, height);
     }
 
   protected:
-    void draw(QCPPainter* painter) override {
-        const QFontMetricsF metrics(m_scene.look.font);
-        painter->setFont(m_scene.look.font);
-        for (const Entry& e : arrange(rect().width())) {
-            const QPointF at(rect().left() + e.x, rect().top() + e.y);
-            if (e.series != nullptr)
-                swatch(painter, QRectF(at.x(), at.y(), m_scene.px(kSwatch), lineHeight()), *e.series);
-            painter->setPen(e.series != nullptr ? m_scene.theme().text : m_scene.theme().quiet);
-            const double offset = e.series != nullptr ? m_scene.px(kSwatch + 5) : 0;
-            painter->drawText(QPointF(at.x() + offset, at.y() + metrics.ascent()), e.text);
-        }
-    }
+    void draw(QCPPainter* painter) override { paintLegend(*painter, m_scene, rect()); }
     void applyDefaultAntialiasingHint(QCPPainter* painter) const override { painter->setAntialiasing(true); }
 
   private:
-    static constexpr double kSwatch = 14;
-    struct Entry {
-        double x, y;
-        const Series* series;
-        QString text;
-    };
-    double lineHeight() const { return QFontMetricsF(m_scene.look.font).height(); }
-    std::vector<Entry> arrange(double width) const {
-        std::vector<Entry> out;
-        const QFontMetricsF metrics(m_scene.look.font);
-        double x = 0, y = 0;
-        const auto place = [&](const Series* series, const QString& text) {
-            const double own = metrics.horizontalAdvance(text) + (series != nullptr ? m_scene.px(kSwatch + 5) : 0);
-            if (x > 0 && x + own > width) {
-                x = 0;
-                y += lineHeight() + m_scene.px(2);
-            }
-            out.push_back({x, y, series,
-                           metrics.elidedText(
-                               text, Qt::ElideRight,
-                               std::max(m_scene.px(20), width - (series != nullptr ? m_scene.px(kSwatch + 5) : 0)))});
-            x += own + m_scene.px(14);
-        };
-        // A band belongs to the line of its colour, and one series with no rival needs no legend.
-        const auto count = std::count_if(m_scene.plot.series.begin(), m_scene.plot.series.end(),
-                                         [](const Series& s) { return s.kind != SeriesKind::Band; });
-        if (m_scene.look.legend && count > 1)
-            for (const Series& s : m_scene.plot.series)
-                if (s.kind != SeriesKind::Band) place(&s, QString::fromStdString(s.name));
-        if (!m_scene.look.paper && !m_scene.plot.note.empty())
-            place(nullptr, QString::fromStdString(m_scene.plot.note));
-        if (!m_scene.prepared.gapNote.isEmpty()) place(nullptr, m_scene.prepared.gapNote);
-        return out;
-    }
-    void swatch(QCPPainter* painter, const QRectF& box, const Series& s) const {
-        const QColor colour = seriesColour(m_scene.theme(), s.colour);
-        const double middle = box.center().y();
-        if (s.kind == SeriesKind::Bars || s.kind == SeriesKind::Waterfall) {
-            const double side = m_scene.px(8);
-            painter->fillRect(QRectF(box.right() - side - m_scene.px(2), middle - side / 2, side, side), colour);
-            return;
-        }
-        painter->setPen(m_scene.pen(colour, m_scene.look.lineWidth, s.colour == -1 ? Qt::DashLine : Qt::SolidLine));
-        painter->drawLine(QPointF(box.left(), middle), QPointF(box.right(), middle));
-    }
     const Scene& m_scene;
 };
 
@@ -342,26 +156,48 @@ struct PlotCanvas::Private {
         axis->setLabelColor(t.quiet);
         axis->setLabel(title);
         axis->setNumberFormat(QStringLiteral("g"));
+        const double width = scene.look.paper ? 0.3 : 1;  // quiet beside the lines of the data
         axis->setSubTicks(false);
         axis->setTickLength(0, scene.whole(3));
         axis->setTickLabelPadding(scene.whole(4));
         axis->setLabelPadding(scene.whole(5));
-        axis->setBasePen(scene.pen(t.line, scene.look.paper ? 0.5 : 1));
-        axis->setTickPen(scene.pen(t.line, scene.look.paper ? 0.5 : 1));
-        axis->grid()->setPen(scene.pen(t.grid, scene.look.paper ? 0.4 : 1));
-        axis->grid()->setZeroLinePen(scene.pen(t.line, scene.look.paper ? 0.4 : 1));
+        axis->setBasePen(scene.pen(t.line, width));
+        axis->setTickPen(scene.pen(t.line, width));
+        axis->grid()->setPen(scene.pen(t.grid, width));
+        axis->grid()->setZeroLinePen(scene.pen(t.line, width));
         axis->grid()->setSubGridVisible(false);
     }
     void addLine(const Series& s, const Prepared::Values& v, QCPAxis* value);
     void addBand(const Series& s, const Prepared::Values& v, QCPAxis* value);
     void style();
     void build();
-    /// How many ticks fit depends on the axis rect and its margins on the ticks: one round of layout ahead of the one
-    /// that draws.
+    /// How many ticks and which titles fit depends on the axis rect, and its margins on them: one round of layout ahead
+    /// of the one that draws.
     void layOut() {
+        round();
+        fitCategories();
+        fitTitle(plot->yAxis, scene.plot.y.title);
+        fitTitle(plot->yAxis2, scene.plot.y2.title);
+        round();
+    }
+    void round() {
         for (const auto phase :
              {QCPLayoutElement::upPreparation, QCPLayoutElement::upMargins, QCPLayoutElement::upLayout})
             plot->plotLayout()->update(phase);
+    }
+    /// Names stand upright where they would be cut side by side.
+    void fitCategories() {
+        if (!scene.categories()) return plot->xAxis->setTickLabelRotation(0);
+        double widest = 0;
+        for (std::size_t i = 0; i < scene.plot.x.categories.size(); ++i)
+            widest = std::max(widest, scene.metrics().horizontalAdvance(scene.category(i)));
+        const double slot = plot->axisRect()->width() / static_cast<double>(scene.plot.x.categories.size());
+        const bool upright = widest > slot - scene.px(3);
+        plot->xAxis->setTickLabelRotation(upright ? -90 : 0);
+        scene.categoryRoom = upright ? std::max(scene.px(24), 0.28 * plot->viewport().height()) : slot;
+    }
+    void fitTitle(QCPAxis* axis, const std::string& title) {
+        axis->setLabel(fittingTitle(QString::fromStdString(title), plot->axisRect()->height(), scene.metrics()));
     }
     void fitLegend(double width) {
         const QMargins m = plot->plotLayout()->outerRect().isNull() ? QMargins() : plot->plotLayout()->margins();
@@ -374,7 +210,10 @@ void PlotCanvas::Private::addLine(const Series& s, const Prepared::Values& v, QC
     const bool quiet = s.colour == -1;
     QCPGraph* graph = plot->addGraph(plot->xAxis, value);
     graph->setLineStyle(s.kind == SeriesKind::Steps ? QCPGraph::lsStepCenter : QCPGraph::lsLine);
-    graph->setPen(scene.pen(colour, scene.look.lineWidth * (quiet ? 0.75 : 1), quiet ? Qt::DashLine : Qt::SolidLine));
+    QPen pen = scene.pen(colour, scene.look.lineWidth * (quiet ? 0.75 : 1), quiet ? Qt::DashLine : Qt::SolidLine);
+    // On a screen QCustomPlot draws piece by piece, which is faster: square ends close the corners between them.
+    if (!scene.look.paper && !quiet) pen.setCapStyle(Qt::SquareCap);
+    graph->setPen(pen);
     QSharedPointer<QCPGraphDataContainer> data(new QCPGraphDataContainer);
     QVector<QCPGraphData> points;
     points.reserve(static_cast<qsizetype>(s.x.size()));
@@ -432,7 +271,9 @@ void PlotCanvas::Private::style() {
     const int side = scene.whole(scene.look.paper ? 2 : 10), edge = scene.whole(scene.look.paper ? 2 : 8);
     plot->plotLayout()->setMargins(QMargins(side, edge, side, edge));
     // Numbers at the ends of the x axis stand half beside it.
-    plot->axisRect()->setMinimumMargins(QMargins(scene.whole(8), scene.whole(4), scene.whole(12), scene.whole(4)));
+    const int words = p.flipX >= 0 ? static_cast<int>(std::ceil(scene.metrics().height())) : 0;  // above the flip
+    plot->axisRect()->setMinimumMargins(
+        QMargins(scene.whole(8), scene.whole(4) + words, scene.whole(12), scene.whole(4)));
 }
 
 void PlotCanvas::Private::build() {
@@ -461,15 +302,16 @@ PlotCanvas::PlotCanvas(QWidget* parent) : d(std::make_unique<Private>()) {
     QCustomPlot* plot = d->plot.get();
     plot->setAutoAddPlottableToLegend(false);
     plot->setInteractions({});
+    plot->setPlottingHint(QCP::phFastPolylines);
     plot->legend->setVisible(false);
     plot->addLayer(QStringLiteral("backdrop"), plot->layer(QStringLiteral("background")), QCustomPlot::limAbove);
     plot->plotLayout()->insertRow(0);
     d->legend = new LegendRow(plot, d->scene);
     plot->plotLayout()->addElement(0, 0, d->legend);
     plot->setCurrentLayer(QStringLiteral("backdrop"));
-    (new Backdrop(plot, d->scene))->setClipToAxisRect(false);
+    new Layer(plot, d->scene, Layer::Behind);
     plot->setCurrentLayer(QStringLiteral("overlay"));
-    (new Overlay(plot, d->scene))->setClipToAxisRect(false);
+    new Layer(plot, d->scene, Layer::Above);
     plot->setCurrentLayer(QStringLiteral("main"));
     const QCPAxisRect* rect = plot->axisRect();
     plot->xAxis->setTicker(QSharedPointer<QCPAxisTicker>(new Ticker(d->scene, Ticker::X, rect)));

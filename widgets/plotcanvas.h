@@ -1,29 +1,19 @@
 #pragma once
-// PlotCanvas: the one place that speaks to QCustomPlot. Turns a prepared figure into axes, legend, series, marks and
-// cursor, on a widget or on a paint device. All lengths are multiples of Look::px: 1 on a screen, 10 in a figure (0.1
-// pt units), so that a figure depends on no screen. Thread: the window thread.
+// PlotCanvas: the one place that speaks to QCustomPlot. Turns a prepared figure into axes, lines and bands; what
+// plotscene paints becomes its items. On a widget or on a paint device. All lengths are multiples of Look::px: 1 on a
+// screen, 10 in a figure (0.1 pt units), so that a figure depends on no screen. Thread: the window thread.
 
 #include <QPointF>
 #include <QSize>
 #include <memory>
 #include <optional>
 
-#include "widgets/palette.h"
-#include "widgets/plotscale.h"
+#include "widgets/plotscene.h"
 
 class QPaintDevice;
 class QWidget;
 
 namespace counterpoint::widgets {
-
-struct Look {
-    const Theme* theme = nullptr;
-    QFont font;              ///< of axis titles; numbers are as large
-    double px = 1;           ///< one design pixel (a point on paper) in the device's units
-    double lineWidth = 1.6;  ///< in px
-    bool legend = true;
-    bool paper = false;  ///< no cursor, no note, no hover
-};
 
 class PlotCanvas {
   public:

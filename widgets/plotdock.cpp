@@ -1,6 +1,5 @@
 #include "widgets/plotdock.h"
 
-#include <QLabel>
 #include <atomic>
 #include <memory>
 
@@ -24,32 +23,16 @@ struct PlotDock::Pending {
 };
 
 PlotDock::PlotDock(model::Document& document, const model::DiagnosticRow& row, QWidget* parent)
-    : QDockWidget(text(row.title), parent), m_document(document), m_row(row) {
+    : QDockWidget(text(row.title), parent), m_document(document), m_row(row), m_note(new EmptyNote(this)) {
     setObjectName(QStringLiteral("dock.") + text(row.id));
     setToolTip(text(row.equation) + QStringLiteral("   (") + text(row.source) + QLatin1Char(')'));
-    if (row.id == "distribution") {
-        m_distribution = new DistributionView(this);
-        m_panel = &m_distribution->panel();
-        setWidget(m_distribution);
-        connect(m_distribution, &DistributionView::tokenSelected, this, [this](compute::TokenId token) {
-            model::View view = m_document.view();
-            view.token = token;
-            m_document.setView(view);
-        });
-        connect(m_distribution, &DistributionView::branchRequested, this,
-                [this](compute::Position position, compute::TokenId token) { m_document.branch(position, token); });
-    } else if (row.id == "ledger") {
-        m_ledger = new LedgerView(this);
-        m_panel = &m_ledger->panel();
-        setWidget(m_ledger);
-    } else {
-        m_panel = new PlotPanel(this);
-        m_panel->view().setObjectName(text(row.id) + QStringLiteral(".plot"));
-        setWidget(m_panel);
-        connect(&m_panel->view(), &PlotView::positionPicked, this,
-                [this](compute::Position position) { m_document.setCursor(position); });
-    }
-    m_panel->writer = [this](std::vector<FigureFile> files) { write(std::move(files)); };
+    m_note->setText(QString::fromStdString(document.plot(row.id).empty));
+    m_note->setContextMenuPolicy(Qt::CustomContextMenu);
+    setWidget(m_note);
+    connect(m_note, &QWidget::customContextMenuRequested, this, [this](const QPoint& at) {
+        const QPoint place = m_note->mapToGlobal(at);
+        panel().menu().popup(place);
+    });
     m_watch.setInterval(kWatchMs);
     connect(&m_watch, &QTimer::timeout, this, &PlotDock::watch);
     for (auto changed : {&model::Document::traceChanged, &model::Document::traceSelected, &model::Document::viewChanged,
@@ -58,19 +41,62 @@ PlotDock::PlotDock(model::Document& document, const model::DiagnosticRow& row, Q
     connect(this, &QDockWidget::visibilityChanged, this, [this](bool visible) {
         if (visible && m_stale) refresh();
     });
-    refresh();
 }
 
 PlotDock::~PlotDock() = default;
 
+QWidget* PlotDock::make() {
+    QWidget* content = nullptr;
+    if (m_row.id == "distribution") {
+        content = m_distribution = new DistributionView(this);
+        m_panel = &m_distribution->panel();
+        connect(m_distribution, &DistributionView::tokenSelected, this, [this](compute::TokenId token) {
+            model::View view = m_document.view();
+            view.token = token;
+            m_document.setView(view);
+        });
+        connect(m_distribution, &DistributionView::branchRequested, this,
+                [this](compute::Position position, compute::TokenId token) { m_document.branch(position, token); });
+    } else if (m_row.id == "ledger") {
+        content = m_ledger = new LedgerView(this);
+        m_panel = &m_ledger->panel();
+    } else {
+        content = m_panel = new PlotPanel(this);
+        m_panel->view().setObjectName(text(m_row.id) + QStringLiteral(".plot"));
+        connect(&m_panel->view(), &PlotView::positionPicked, this,
+                [this](compute::Position position) { m_document.setCursor(position); });
+    }
+    m_panel->writer = [this](std::vector<FigureFile> files) { write(std::move(files)); };
+    if (askFile) m_panel->askFile = askFile;
+    return content;
+}
+
+PlotPanel& PlotDock::panel() {
+    if (!made()) {
+        QWidget* content = make();
+        refresh();  // before it is shown: it never stands there blank
+        setWidget(content);
+        content->show();
+        m_note->deleteLater();  // its menu may be what asked
+        m_note = nullptr;
+    } else if (m_stale) {
+        refresh();
+    }
+    return *m_panel;
+}
+
 void PlotDock::markStale() {
     m_stale = true;
-    if (widget()->isVisible()) refresh();
+    // A dock behind a tab is visible to Qt, only not within its window.
+    if (isVisible() && !visibleRegion().isEmpty()) refresh();
 }
 
 void PlotDock::refresh() {
-    m_stale = false;
     model::PlotData plot = m_document.plot(m_row.id);
+    const bool nothing = !plot.empty.empty() || plot.series.empty();
+    if (!made() && nothing) return m_note->setText(QString::fromStdString(plot.empty));
+    if (!made()) return void(panel());
+    m_stale = false;
     if (m_distribution != nullptr)
         m_distribution->show(m_document.trace(), m_document.view(), std::move(plot));
     else if (m_ledger != nullptr)

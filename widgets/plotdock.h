@@ -1,11 +1,14 @@
 #pragma once
 // PlotDock: the dock of one row of the table of diagnostics. "distribution" and "ledger" get their own views with a
-// table, every other row a plot. It follows the document: trace, cursor, selected token; clicks go back as cursor,
-// token and branch. The title tells the equation and rule on hover. Exports are drawn here and written on the analysis
-// lane; a notice says where. Thread: the window thread.
+// table, every other row a plot. A plot costs time to make: it is made when the dock is visible and there is something
+// to draw, or when it is asked for by panel(); until then a note says why there is none. The dock follows the document:
+// trace, cursor, selected token; clicks go back as cursor, token and branch. The title tells the equation and rule on
+// hover. Exports are drawn here and written on the analysis lane; a notice says where. Thread: the window thread.
 
 #include <QDockWidget>
 #include <QTimer>
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -24,9 +27,13 @@ class PlotDock : public QDockWidget {
     PlotDock(model::Document& document, const model::DiagnosticRow& row, QWidget* parent = nullptr);
     ~PlotDock() override;
     const model::DiagnosticRow& row() const { return m_row; }
-    PlotPanel& panel() { return *m_panel; }
+    PlotPanel& panel();
+    bool made() const { return m_panel != nullptr; }
+    /// Given to the panel when it is made; empty: the panel's own.
+    std::function<std::filesystem::path(FigureFormat, const QString& suggestion)> askFile;
 
   private:
+    QWidget* make();
     void markStale();
     void refresh();
     void write(std::vector<FigureFile> files);
@@ -34,11 +41,12 @@ class PlotDock : public QDockWidget {
     struct Pending;
     model::Document& m_document;
     const model::DiagnosticRow& m_row;
+    EmptyNote* m_note;
     PlotPanel* m_panel = nullptr;
     DistributionView* m_distribution = nullptr;
     LedgerView* m_ledger = nullptr;
     std::vector<std::shared_ptr<Pending>> m_pending;
-    bool m_stale = false;
+    bool m_stale = true;
     QTimer m_watch;
 };
 

@@ -100,7 +100,7 @@ double niceStep(double size, int count) {
     const double rough = size / std::max(1, count);
     const double power = std::pow(10.0, std::floor(std::log10(rough)));
     const double m = rough / power;
-    return power * (m <= 1.0 ? 1 : m <= 2.0 ? 2 : m <= 5.0 ? 5 : 10);
+    return power * (m < 1.5 ? 1 : m < 3.0 ? 2 : m < 7.0 ? 5 : 10);
 }
 
 QString gapWords(std::size_t n, const char* one, const char* many) {
@@ -147,7 +147,11 @@ std::vector<Tick> ticks(const Scale& scale, const Range& visible, int count) {
         }
         return out;
     }
-    const double step = niceStep(visible.size(), count);
+    double step = niceStep(visible.size(), count);
+    const auto inside = [&visible](double s) {
+        return std::floor(visible.upper / s + 1e-9) - std::ceil(visible.lower / s - 1e-9) + 1;
+    };
+    for (int finer = count; inside(step) < 2 && finer < 4 * count; ++finer) step = niceStep(visible.size(), finer);
     if (!(step > 0) || !std::isfinite(step)) return {};
     const int decimals = std::clamp(-static_cast<int>(std::floor(std::log10(step) + 1e-9)), 0, 12);
     const double largest = std::max(std::abs(visible.lower), std::abs(visible.upper)) * scale.unit;

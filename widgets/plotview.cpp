@@ -3,7 +3,6 @@
 #include <QEvent>
 #include <QFontMetricsF>
 #include <QKeyEvent>
-#include <QLabel>
 #include <QMouseEvent>
 #include <QPaintDevice>
 #include <QStackedLayout>
@@ -23,28 +22,30 @@ using model::PlotData;
 
 constexpr double kZoomStep = 0.8, kNarrowest = 4;  // positions
 
-QLabel* emptyLabel(QWidget* parent) {
-    auto* label = new QLabel(parent);
-    label->setObjectName(QStringLiteral("plot.empty"));
-    label->setAlignment(Qt::AlignCenter);
-    label->setWordWrap(true);
-    label->setMargin(spacing::page);
-    label->setProperty("role", "quiet");
-    label->setAutoFillBackground(true);
-    label->setBackgroundRole(QPalette::Base);
-    return label;
-}
+constexpr QSize kPlotSize(480, 220), kSmallestPlot(200, 120);
 
 }  // namespace
 
+EmptyNote::EmptyNote(QWidget* parent) : QLabel(parent) {
+    setObjectName(QStringLiteral("plot.empty"));
+    setAlignment(Qt::AlignCenter);
+    setWordWrap(true);
+    setMargin(spacing::page);
+    setProperty("role", "quiet");
+    setAutoFillBackground(true);
+    setBackgroundRole(QPalette::Base);
+}
+QSize EmptyNote::sizeHint() const { return kPlotSize; }
+QSize EmptyNote::minimumSizeHint() const { return kSmallestPlot; }
+
 struct PlotView::Private {
     explicit Private(PlotView* view)
-        : canvas(view), empty(emptyLabel(view)), stack(new QStackedLayout), frames(view, [this] { draw(); }) {}
+        : canvas(view), empty(new EmptyNote(view)), stack(new QStackedLayout), frames(view, [this] { draw(); }) {}
 
     PlotData plot;
     Prepared prepared;
     PlotCanvas canvas;
-    QLabel* empty;
+    EmptyNote* empty;
     QStackedLayout* stack;
     FrameLimiter frames;
     Look look;
@@ -171,8 +172,8 @@ QString PlotView::readout(double x) const {
 QPointF PlotView::toPixel(double x, double y) const { return d->canvas.toPixel(x, d->prepared.y.toU(y)); }
 double PlotView::xAt(const QPointF& pixel) const { return d->canvas.xAt(pixel); }
 quint64 PlotView::replots() const { return d->replots; }
-QSize PlotView::sizeHint() const { return {480, 220}; }
-QSize PlotView::minimumSizeHint() const { return {200, 120}; }
+QSize PlotView::sizeHint() const { return kPlotSize; }
+QSize PlotView::minimumSizeHint() const { return kSmallestPlot; }
 
 void PlotView::changeEvent(QEvent* event) {
     QWidget::changeEvent(event);

@@ -4,6 +4,7 @@
 // others. A person moves the shared cursor by click or arrow keys, zooms on x by wheel or +/-, resets by double click
 // or 0, and reads exact values under the mouse. Thread: the window thread. Drawing goes through a FrameLimiter.
 
+#include <QLabel>
 #include <QWidget>
 #include <memory>
 
@@ -14,6 +15,14 @@
 class QPaintDevice;
 
 namespace counterpoint::widgets {
+
+/// The sentence that stands where there is nothing to draw. As large as a plot, so that one can take the other's place.
+class EmptyNote : public QLabel {
+  public:
+    explicit EmptyNote(QWidget* parent);
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override;
+};
 
 class PlotView : public QWidget {
     Q_OBJECT

@@ -1,5 +1,6 @@
 #include "widgets/rackpanel.h"
 
+#include <QScrollBar>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -71,6 +72,8 @@ void RackPanel::refresh() {
         rebuild();
     }
     for (SourceRow* row : m_rows) row->refresh();
+    // It scrolls down, never sideways: nothing is cut off.
+    setMinimumWidth(widget()->minimumSizeHint().width() + verticalScrollBar()->sizeHint().width());
     if (!m_solo.empty()) {  // solo ends when a person switches by hand
         for (std::size_t i = 1; i < m_document.session().sourceCount(); ++i)
             if (const model::SourceEntry& s = m_document.session().source(i); s.enabled != (s.name == m_solo)) {

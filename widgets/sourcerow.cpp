@@ -51,6 +51,26 @@ class Light : public QWidget {
     QColor m_colour;
 };
 
+/// A name that is never cut: it ends in "…" where there is no room, and is told whole on hover.
+class NameLabel : public QLabel {
+  public:
+    explicit NameLabel(const QString& name) : QLabel(name) {
+        setObjectName(QStringLiteral("name"));
+        setProperty("role", QStringLiteral("title"));
+        setTextFormat(Qt::PlainText);
+    }
+    QSize minimumSizeHint() const override {
+        return {std::min(sizeHint().width(), 6 * fontMetrics().averageCharWidth()), sizeHint().height()};
+    }
+
+  protected:
+    void paintEvent(QPaintEvent*) override {
+        QPainter p(this);
+        p.setPen(isEnabled() ? currentTheme().text : currentTheme().quiet);
+        p.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter, fontMetrics().elidedText(text(), Qt::ElideRight, width()));
+    }
+};
+
 /// 1.2 M
 QString amount(std::int64_t n) {
     const double x = static_cast<double>(n);
@@ -86,8 +106,7 @@ SourceRow::SourceRow(model::Document& document, std::size_t source, QWidget* par
     auto* head = new QHBoxLayout;
     head->setSpacing(spacing::tight);
     column->addLayout(head);
-    m_name = new QLabel(name);
-    m_name->setProperty("role", QStringLiteral("title"));
+    m_name = new NameLabel(name);
     m_light = new Light(this);
     if (source > 0) {
         QToolButton* grip =
@@ -223,7 +242,7 @@ void SourceRow::refresh() {
 QString SourceRow::hover() const {
     const model::SourceEntry& entry = m_document.session().source(m_source);
     const model::SourceStatus status = m_document.status(m_source);
-    QString text = QStringLiteral("<table>");
+    QString text = QStringLiteral("<b>%1</b><table>").arg(QString::fromStdString(entry.name).toHtmlEscaped());
     const auto row = [&](const QString& name, const QString& value) {
         if (!value.isEmpty())
             text += QStringLiteral("<tr><td>%1&nbsp;&nbsp;</td><td>%2</td></tr>").arg(name, value.toHtmlEscaped());
@@ -233,9 +252,11 @@ QString SourceRow::hover() const {
     row(tr("Dtype"), QString::fromStdString(status.info.dtype));
     if (status.info.parameters > 0)
         row(tr("Parameters"), QLocale::c().toString(static_cast<qlonglong>(status.info.parameters)));
+    if (status.info.tiedHead) row(tr("Head"), tr("tied to the embedding"));
     if (status.info.maxPositions > 0) row(tr("Positions"), QString::number(status.info.maxPositions));
     row(tr("Tokenizer"), QString::fromStdString(status.fingerprint).left(16));
     row(tr("Weights"), QString::fromStdString(status.info.weightsSha256).left(16));
+    for (const std::string& notice : status.info.notices) row(tr("Note"), QString::fromStdString(notice));
     return text + QStringLiteral("</table>");
 }
 

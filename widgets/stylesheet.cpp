@@ -10,11 +10,19 @@ QMainWindow::separator { background: {line}; width: 1px; height: 1px; margin: 0p
 QMainWindow::separator:hover { background: {accent}; }
 QDockWidget { color: {text}; }
 QDockWidget::title { background: {window}; padding: 6px 8px; text-align: left; border-bottom: 1px solid {line}; }
+QDockWidget::close-button, QDockWidget::float-button { border: none; background: transparent; padding: 0px; subcontrol-origin: padding; subcontrol-position: right center; }
+QDockWidget::close-button { right: 8px; }
+QDockWidget::float-button { right: 30px; }
+QSplitter::handle { background: {line}; }
+QSplitter::handle:hover { background: {accent}; }
+QSplitter::handle:horizontal { width: 1px; }
+QSplitter::handle:vertical { height: 1px; }
 QToolTip { background: {raised}; color: {text}; border: 1px solid {line}; padding: 4px 6px; }
-QTabBar::tab { background: transparent; color: {quiet}; padding: 5px 12px; border: none; border-bottom: 2px solid transparent; }
+QTabBar::tab { background: transparent; color: {quiet}; padding: 5px 10px; border: none; border-bottom: 2px solid transparent; }
 QTabBar::tab:hover { color: {text}; }
 QTabBar::tab:selected { color: {text}; border-bottom: 2px solid {accent}; }
-QTabBar { qproperty-drawBase: 0; }
+QTabBar { qproperty-drawBase: 0; qproperty-elideMode: ElideNone; }
+QTabBar QToolButton { background: {window}; padding: 0px; border: none; }
 QToolBar { background: {window}; border: none; border-bottom: 1px solid {line}; padding: 4px 8px; spacing: 4px; }
 QToolButton { background: transparent; border: 1px solid transparent; border-radius: 4px; padding: 4px 8px; color: {text}; }
 QToolButton:hover { background: {raised}; border-color: {line}; }
@@ -27,11 +35,12 @@ QPushButton:focus { border-color: {accent}; }
 QPushButton:pressed { background: {selection}; }
 QPushButton:default { background: {accent}; color: {onAccent}; border-color: {accent}; }
 QPushButton:disabled { color: {quiet}; }
-QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox, QComboBox { background: {surface}; color: {text}; border: 1px solid {line}; border-radius: 4px; padding: 2px 6px; selection-background-color: {accent}; selection-color: {onAccent}; }
-QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QAbstractSpinBox:focus, QComboBox:focus { border-color: {accent}; }
+QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox { background: {surface}; color: {text}; border: 1px solid {line}; border-radius: 4px; padding: 2px 6px; selection-background-color: {accent}; selection-color: {onAccent}; }
+QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QAbstractSpinBox:focus { border-color: {accent}; }
 QAbstractItemView { background: {surface}; color: {text}; border: none; outline: none; selection-background-color: {selection}; selection-color: {text}; gridline-color: {grid}; alternate-background-color: {raised}; }
 QHeaderView { background: {surface}; }
-QHeaderView::section { background: {surface}; color: {quiet}; border: none; border-bottom: 1px solid {line}; padding: 4px 8px; font-weight: normal; }
+QHeaderView::section { background: {surface}; color: {quiet}; border: none; border-bottom: 1px solid {line}; padding: 4px 3px; font-weight: normal; }
+QTableView { padding-left: 5px; }
 QTableCornerButton::section { background: {surface}; border: none; border-bottom: 1px solid {line}; }
 QMenu { background: {raised}; color: {text}; border: 1px solid {line}; padding: 4px; }
 QMenu::item { padding: 5px 24px 5px 24px; border-radius: 3px; }

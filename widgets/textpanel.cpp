@@ -20,12 +20,18 @@ class ScaleBar : public QWidget {
         setAccessibleName(tr("Scale of the token colours"));
     }
     void setScale(double maximum, const QString& unit) {
+        const QString right = formatNumber(maximum, 2) + (unit.isEmpty() ? QString() : QLatin1Char(' ') + unit);
+        if (m_names.empty() && right == m_right) return;  // a new size lays out the whole window
         m_names.clear();
-        m_right = formatNumber(maximum, 2) + (unit.isEmpty() ? QString() : QLatin1Char(' ') + unit);
+        setToolTip(tr("0 to the largest value on this trace"));
+        m_right = right;
         updateGeometry();
         update();
     }
     void setNames(std::vector<std::pair<QString, QColor>> names) {
+        QStringList all;
+        for (const auto& [name, colour] : names) all << name;
+        setToolTip(all.join(QStringLiteral(" · ")));
         m_names = std::move(names);
         updateGeometry();
         update();
@@ -40,7 +46,7 @@ class ScaleBar : public QWidget {
         for (const auto& [name, colour] : m_names) width += m.horizontalAdvance(name) + kDot + spacing::wide;
         return {width, spacing::row};
     }
-    QSize minimumSizeHint() const override { return {40, spacing::row}; }
+    QSize minimumSizeHint() const override { return m_names.empty() ? sizeHint() : QSize(40, spacing::row); }
 
   protected:
     void paintEvent(QPaintEvent*) override {
@@ -50,6 +56,10 @@ class ScaleBar : public QWidget {
         p.setPen(t.quiet);
         int x = 0;
         for (const auto& [name, colour] : m_names) {
+            if (x + kDot + fontMetrics().horizontalAdvance(name) > width() + 1) {
+                p.drawText(QRect(x, 0, width() - x, height()), Qt::AlignVCenter | Qt::AlignLeft, QStringLiteral("…"));
+                break;
+            }
             p.fillRect(QRect(x, height() / 2 - 4, 8, 8), colour);
             const int width = fontMetrics().horizontalAdvance(name);
             p.drawText(QRect(x + kDot, 0, width + 2, height()), Qt::AlignVCenter | Qt::AlignLeft, name);
@@ -89,9 +99,9 @@ TextPanel::TextPanel(model::Document& document, QWidget* parent) : QWidget(paren
     m_traces = new QComboBox;
     m_traces->setObjectName(QStringLiteral("traces"));
     m_traces->setAccessibleName(tr("Trace"));
-    m_traces->setToolTip(tr("Traces and their branches, with the dials they were decoded with"));
-    m_traces->setMinimumContentsLength(16);
-    m_traces->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    m_traces->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    m_traces->setMinimumWidth(120);
+    m_traces->setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Fixed);
     m_traces->setPlaceholderText(tr("no trace yet"));
     m_measure = new QComboBox;
     m_measure->setObjectName(QStringLiteral("measure"));
@@ -109,7 +119,7 @@ TextPanel::TextPanel(model::Document& document, QWidget* parent) : QWidget(paren
     auto* line = new QHBoxLayout(bar);
     line->setContentsMargins(spacing::wide, spacing::tight, spacing::wide, spacing::tight);
     line->setSpacing(spacing::normal);
-    line->addWidget(m_traces, 1);
+    line->addWidget(m_traces);
     line->addWidget(m_flip);
     line->addStretch(1);
     line->addWidget(m_measure);
@@ -169,7 +179,11 @@ void TextPanel::readTraces() {
     };
     below(-1, 0);
     m_traces->setEnabled(m_traces->count() > 0);
+    for (int row = 0; row < m_traces->count(); ++row)
+        m_traces->setItemData(row, m_traces->itemText(row).trimmed(), Qt::ToolTipRole);
     m_traces->setCurrentIndex(m_document.trace() == nullptr ? -1 : m_traces->findData(m_document.trace()->id));
+    const QString help = tr("Traces and their branches, with the dials they were decoded with");
+    m_traces->setToolTip(m_traces->currentText().isEmpty() ? help : m_traces->currentText() + QLatin1Char('\n') + help);
     readFlip();
 }
 
@@ -177,7 +191,9 @@ void TextPanel::readFlip() {
     const model::Trace* trace = m_document.trace();
     const bool flipped = trace != nullptr && trace->flip.has_value();
     m_flip->setVisible(trace != nullptr && !trace->steps.empty());
-    m_flip->setText(flipped ? tr("exact to %1 | teacher-forced").arg(*trace->flip - 1) : tr("exact"));
+    m_flip->setText(flipped ? tr("exact to %1 | teacher-forced").arg(*trace->flip - 1)
+                    : trace != nullptr && !trace->steps.empty() ? tr("exact to %1").arg(trace->steps.back()->position)
+                                                                : QString());
     m_flip->setToolTip(flipped
                            ? tr("With the present dials another token would be drawn at position %1; from there on the "
                                 "stored tokens are only scored. Generate to decode with these dials.")

@@ -42,6 +42,8 @@ bool displayThere() {
     return false;
 }
 
+QtMessageHandler g_before = nullptr;
+
 /// Qt ends a program whose display cannot be reached with three messages and an abort: one sentence and exit code 1
 /// instead. Other messages go where they went.
 void onQtMessage(QtMsgType kind, const QMessageLogContext& context, const QString& message) {
@@ -49,10 +51,8 @@ void onQtMessage(QtMsgType kind, const QMessageLogContext& context, const QStrin
     if (category.starts_with("qt.qpa.") && message.contains(QLatin1String("could not connect to display"))) return;
     if (category.starts_with("qt.qpa.") && message.contains(QLatin1String("Could not load the Qt platform plugin")))
         return;
-    if (kind != QtFatalMsg || !message.contains(QLatin1String("no Qt platform plugin could be initialized"))) {
-        std::fprintf(stderr, "%s\n", qPrintable(qFormatLogMessage(kind, context, message)));
-        return;  // after a fatal message Qt aborts
-    }
+    if (kind != QtFatalMsg || !message.contains(QLatin1String("no Qt platform plugin could be initialized")))
+        return g_before(kind, context, message);
     std::fputs(
         "counterpoint: the display for the window cannot be reached (see DISPLAY, WAYLAND_DISPLAY and "
         "QT_QPA_PLATFORM); "
@@ -91,7 +91,8 @@ int windowCommand(const Arguments& arguments) {
     else if (!displayThere())
         throw compute::Error({.what = "there is no display for the window (neither DISPLAY nor WAYLAND_DISPLAY is set)",
                               .advice = "'counterpoint run' and '--screenshot' work without one"});
-    qInstallMessageHandler(onQtMessage);
+    else
+        g_before = qInstallMessageHandler(onQtMessage);
     int count = 1;
     std::array<char, 13> name{"counterpoint"};
     std::array<char*, 2> words{name.data(), nullptr};

@@ -101,8 +101,8 @@ Ensemble::Ensemble(std::vector<EnsembleMember> members) : m_state(std::make_uniq
     for (TokenId id = 0; id < static_cast<TokenId>(tokenizer.size()); ++id)
         if (!tokenizer.isToken(id)) m_state->holes.push_back(id);
     for (EnsembleMember& member : members) {
-        const auto& own = member.source->info().notices;
-        m_state->notices.insert(m_state->notices.end(), own.begin(), own.end());
+        for (const std::string& own : member.source->info().notices)
+            m_state->notices.push_back("'" + member.name + "': " + own);
         if (&member != &members[0]) {
             const auto gate = requireComposable(members[0].name, *members[0].source, member.name, *member.source);
             m_state->notices.insert(m_state->notices.end(), gate.begin(), gate.end());

@@ -17,7 +17,7 @@ struct Checkpoint {
     std::int64_t parameters = 0;
     std::int64_t bytes = 0;            ///< of the weights as held; a tied head counts once
     WeightType type{};                 ///< of the embedding, which names the model's dtype
-    std::vector<std::string> notices;  ///< tied head, conversions, tensors that no one uses
+    std::vector<std::string> notices;  ///< a tied head that is not what it seems, conversions, tensors that no one uses
 };
 
 /// dtype: empty (the files' own), "float32", "bfloat16" or "float16". Cancelled: no value.

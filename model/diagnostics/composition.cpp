@@ -18,15 +18,16 @@ using compute::Step;
 using compute::TokenId;
 using compute::TopToken;
 
-constexpr const char* kNothing = "Nothing decoded yet. Press Generate to decode from the prompt.";
 constexpr const char* kNoStep =
     "There is no step at the cursor. Click a token of the text to look at its distribution.";
 
+/// For eyes: a real minus sign.
 std::string fixed(double value, int digits) {
     std::array<char, 400> buffer{};
     const auto end =
-        std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed, digits).ptr;
-    return {buffer.data(), end};
+        std::to_chars(buffer.data(), buffer.data() + buffer.size(), std::abs(value), std::chars_format::fixed, digits)
+            .ptr;
+    return (value < 0 ? "−" : "") + std::string(buffer.data(), end);
 }
 
 std::string hexBytes(std::string_view bytes) {
@@ -142,7 +143,7 @@ PlotData distribution(const Trace& trace, const View& view) {
     plot.y.logarithmic = view.logScale;
     const Step* step = trace.at(view.cursor);
     if (step == nullptr) {
-        plot.empty = trace.steps.empty() ? kNothing : kNoStep;
+        plot.empty = trace.steps.empty() ? kNothingDecoded : kNoStep;
         return plot;
     }
     const std::vector<TopToken> tokens = shownTokens(*step, view);
@@ -190,7 +191,7 @@ PlotData ledger(const Trace& trace, const View& view) {
     plot.x.title = "Term";
     plot.y.title = "Share of log p (nats)";
     if (trace.at(view.cursor) == nullptr) {
-        plot.empty = trace.steps.empty() ? kNothing : kNoStep;
+        plot.empty = trace.steps.empty() ? kNothingDecoded : kNoStep;
         return plot;
     }
     const TokenId token = shownToken(trace, view);
@@ -223,12 +224,12 @@ PlotData ledger(const Trace& trace, const View& view) {
     if (split.shift != 0) term(s, plot.x, "shared shift", split.shift, running, -1);
     if (split.eos != 0) term(s, plot.x, "end of text", split.eos, running, -1);
     if (split.clamp != 0) term(s, plot.x, "clamp", split.clamp, running, -1);
-    term(s, plot.x, "normaliser", -split.logNormaliser, running, -1);
+    term(s, plot.x, "−log Z", -split.logNormaliser, running, -1);
     running = 0;
     term(s, plot.x, "total", split.total, running, -2);
     plot.series.push_back(std::move(s));
-    plot.note = label + " at position " + std::to_string(view.cursor) + ": log p = " + fixed(split.total, 3) +
-                " nats, p = " + fixed(std::exp(split.total), 4);
+    plot.note = label + " at " + std::to_string(view.cursor) + ": log p = " + fixed(split.total, 3) +
+                ", p = " + fixed(std::exp(split.total), 4);
     return plot;
 }
 

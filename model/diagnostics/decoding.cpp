@@ -21,7 +21,7 @@ PlotData positions(const Trace& trace, const View& view, const char* yTitle) {
     plot.y.logarithmic = view.logScale;
     plot.cursorIsPosition = true;
     if (trace.steps.empty()) {
-        plot.empty = "Nothing decoded yet. Press Generate to decode from the prompt.";
+        plot.empty = kNothingDecoded;
         return plot;
     }
     plot.cursorX = static_cast<double>(view.cursor);

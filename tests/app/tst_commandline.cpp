@@ -105,6 +105,15 @@ class TestCommandLine : public QObject {
         QVERIFY2(finished.err.contains("10x10") && finished.err.contains("at least"), finished.err.constData());
     }
 
+    void sentencesEndWithOneStop() {
+        QTemporaryDir folder;  // no model
+        const Finished finished = runProgram(
+            {QStringLiteral("--screenshot"), folder.filePath(QStringLiteral("a.png")), folder.path()});
+        COMPARE_CODE(finished, 1);
+        QCOMPARE(finished.errorLines(), 1);  // and Qt says nothing of its own
+        QVERIFY2(finished.err.endsWith(".\n") && !finished.err.endsWith("..\n"), finished.err.constData());
+    }
+
     void fileThatIsNotThere() {
         const Finished finished = runProgram({QStringLiteral("/nowhere/a.session.json")});
         COMPARE_CODE(finished, 1);

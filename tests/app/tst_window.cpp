@@ -17,8 +17,7 @@
 
 #include "app/mainwindow.h"
 #include "compute/dial.h"
-#include "tests/support/fakesource.h"
-#include "tests/support/fixture.h"
+#include "tests/app/opened.h"
 #include "widgets/numberfield.h"
 #include "widgets/palette.h"
 #include "widgets/sourcerow.h"
@@ -29,65 +28,6 @@ using namespace counterpoint::app;
 using namespace counterpoint::tests;
 
 namespace {
-
-constexpr std::int64_t kVocabulary = 26;
-
-/// "slow" in a path: each forward takes its time, so that there is something to stop.
-model::SourceOpener opener() {
-    auto tokenizer = std::make_shared<FakeTokenizer>(kVocabulary);
-    return [tokenizer](const std::filesystem::path& path, const compute::OpenOptions&,
-                       std::stop_token) -> std::unique_ptr<compute::Source> {
-        FakeScript script;
-        const std::string name = path.filename().string();
-        script.voice = static_cast<std::uint32_t>(std::hash<std::string>{}(name));
-        auto source = std::make_unique<FakeSource>(tokenizer, script);
-        const_cast<compute::SourceInfo&>(source->info()).path = path.string();
-        if (name.starts_with("slow"))
-            source->onForward = [](FakeSource&) { std::this_thread::sleep_for(std::chrono::milliseconds(5)); };
-        return source;
-    };
-}
-
-model::Session session(const std::string& base = "base", std::int64_t tokens = 24) {
-    model::Session s;
-    s.file = "/scripted/demo.session.json";
-    s.prompt = "abc";
-    s.base.path = base;
-    for (const char* name : {"dialogue", "animals"}) {
-        model::SourceEntry entry;
-        entry.name = entry.path = name;
-        s.specialists.push_back(entry);
-    }
-    s.decoding.maxNewTokens = tokens;
-    return s;
-}
-
-struct Opened {
-    QTemporaryDir folder;
-    std::unique_ptr<QSettings> settings;
-    model::Document document{nullptr, opener()};
-    std::unique_ptr<MainWindow> window;
-    explicit Opened(model::Session s = session(), const QString& perspective = {}) {
-        settings = std::make_unique<QSettings>(folder.filePath("window.ini"), QSettings::IniFormat);
-        document.setSession(std::move(s));
-        open(perspective);
-    }
-    void open(const QString& perspective = {}) {
-        window = std::make_unique<MainWindow>(document, *settings);
-        window->restore(perspective);
-        window->resize(1280, 800);
-        window->show();
-    }
-    template <class T>
-    T* find(const char* name) {
-        return window->findChild<T*>(QString::fromUtf8(name));
-    }
-    void decode() {
-        QTRY_VERIFY(document.ready());
-        window->actions().action("decode.generate")->trigger();
-        QTRY_VERIFY(!document.busy() && document.trace() != nullptr && document.trace()->stop == "limit");
-    }
-};
 
 int undoSteps(model::Document& document) {
     int steps = 0;

@@ -244,6 +244,34 @@ class TestClauses : public QObject {
         }
     }
 
+    void refusedNumbers_data() {
+        QTest::addColumn<double>("weight");
+        QTest::addColumn<double>("eta");
+        QTest::addColumn<double>("delta");
+        QTest::addColumn<QString>("says");
+        QTest::newRow("weight is NaN") << double(NAN) << 1.0 << 1.0 << "source 'a': its weight is not a number";
+        QTest::newRow("weight is infinite")
+            << double(INFINITY) << 1.0 << 1.0 << "source 'a': its weight is not a number";
+        QTest::newRow("η is NaN") << 1.0 << double(NAN) << 1.0 << "prior 'p': its weight is not a number";
+        QTest::newRow("factor is infinite") << 1.0 << 1.0 << kOut << "prior 'p': a factor is not a finite number";
+    }
+    void refusedNumbers() {
+        QFETCH(double, weight);
+        QFETCH(double, eta);
+        QFETCH(double, delta);
+        QFETCH(QString, says);
+        Recipe r = plain();
+        r.specialists[0].weight = weight;
+        const Storage<double> in(kRows, 3);
+        Stages<double> stages;
+        try {
+            compose<double>(r, P{{"p", eta, {1}, {delta}}}, in.source, stages);
+            QFAIL("composed");
+        } catch (const Error& e) {
+            QVERIFY2(QString::fromStdString(e.sentence()).startsWith(says), e.what());
+        }
+    }
+
     void mixture() {
         Recipe r = recipeOf({0.5, 1.5});
         r.rule = Rule::Mixture;

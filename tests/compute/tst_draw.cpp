@@ -270,8 +270,14 @@ class TestDraw : public QObject {
             mass += std::exp(double(t.temperature));
             QCOMPARE(t.kept, j < 3);
             QCOMPARE(t.source[1], in.source.rows[1][std::size_t(t.token)]);
+            QCOMPARE(t.composed, stages.composed[std::size_t(t.token)]);
+            QCOMPARE(t.priors, stages.priors[std::size_t(t.token)]);
+            QCOMPARE(t.temperature, stages.temperature[std::size_t(t.token)]);
         }
         QVERIFY(std::abs(mass - 1) < 1e-5);
+        QVERIFY(!step.greedy && stages.priors[1] != stages.composed[1]);
+        r.temperature = 0;
+        QVERIFY(makeStep(r, priors, in.source, stages).greedy);
         setToken(step, in.source, stages, 7);
         QCOMPARE(step.token, 7);
         QCOMPARE(step.logProbs, (std::vector<float>{in.source.rows[0][7], in.source.rows[1][7]}));

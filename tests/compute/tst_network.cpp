@@ -10,6 +10,8 @@
 #include "compute/files/json.h"
 #include "compute/sources/modules.h"
 #include "tests/support/fixture.h"
+#include "tests/support/scratch.h"
+#include "tests/support/toyfiles.h"
 #include "tests/support/toymodel.h"
 
 using namespace counterpoint;
@@ -199,7 +201,7 @@ class TestNetwork : public QObject {
         QCOMPARE(info.layers, 5);
         QVERIFY(info.tiedHead);
         QCOMPARE(info.stopIds, std::vector<TokenId>{2});
-        QVERIFY(info.notices.empty());  // that the head is the embedding is a fact of the source, no notice
+        QVERIFY(info.notices.empty());  // tiedHead says it: nothing to notice
     }
 
     void versionsAndDevices() {
@@ -254,6 +256,22 @@ class TestNetwork : public QObject {
             decodeGreedily(*openStories(), golden().at("cases").at(3).at("prompt_ids").get<std::vector<TokenId>>(), 30)
                 .ids,
             std::vector<TokenId>(ids.begin(), ids.begin() + 30));
+    }
+
+    /// A tokenizer of more ids than the model has logits would leave tokens without a say.
+    void fewerLogitsThanTokensIsRefused() {
+        const std::filesystem::path directory = std::filesystem::path(m_folder.path().toStdString()) / "few";
+        tests::Toy toy;
+        toy.fill(1);
+        toy.write(directory);
+        tests::writeJson(directory / "tokenizer.json", tests::tokenizerOf(tests::toyPieces(300)));
+        QCOMPARE(compute::openSource(directory, {}, {})->info().logitWidth, std::int64_t{300});
+        tests::writeJson(directory / "tokenizer.json", tests::tokenizerOf(tests::toyPieces(304)));
+        const QString found =
+            QString::fromStdString(tests::errorOf([&] { (void)compute::openSource(directory, {}, {}); }));
+        QVERIFY2(found.contains("few: the model gives fewer logits than the tokenizer has tokens") &&
+                     found.contains("304 at least") && found.contains("found 300"),
+                 qPrintable(found));
     }
 
     /// The device path keeps the contract too: rewind, fork, stop, limit.

@@ -170,7 +170,8 @@ class TestNetworkModels : public QObject, tests::ToyFolder {
         onlyHead.tensors.erase("model.embed_tokens.weight");
         const auto first = open(written("only-embedding", onlyEmbedding));
         const std::vector<float> expected = allRows(*first, ids, 0);
-        QVERIFY(first->info().tiedHead && first->info().notices.empty());
+        QVERIFY(first->info().notices.empty());
+        QVERIFY(first->info().tiedHead);
 
         const auto second = open(written("only-head", onlyHead));
         QCOMPARE(allRows(*second, ids, 0), expected);

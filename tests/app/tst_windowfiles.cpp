@@ -1,0 +1,248 @@
+// Files in and out of the window: drops, the file dialog, exports from the docks' context menus, devices.
+
+#include <QComboBox>
+#include <QContextMenuEvent>
+#include <QDialogButtonBox>
+#include <QDropEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QHashSeed>
+#include <QImage>
+#include <QLineEdit>
+#include <QMimeData>
+#include <QProcess>
+#include <QPushButton>
+#include <QXmlStreamReader>
+
+#include "tests/app/opened.h"
+#include "tests/app/program.h"
+#include "widgets/palette.h"
+
+using namespace counterpoint;
+using namespace counterpoint::tests;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What the window makes of a drop; false: not even the hovering was accepted.
+bool drop(QWidget& window, const QMimeData& data) {
+    const QPoint at = window.rect().center();
+    QDragEnterEvent enter(at, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    enter.setAccepted(false);
+    QCoreApplication::sendEvent(&window, &enter);
+    if (!enter.isAccepted()) return false;
+    QDropEvent event(at, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QCoreApplication::sendEvent(&window, &event);
+    return true;
+}
+
+bool dropFile(QWidget& window, const QString& path) {
+    QMimeData data;
+    data.setUrls({QUrl::fromLocalFile(path)});
+    return drop(window, data);
+}
+
+/// Types a name into the open file dialog and presses its button.
+void answer(QFileDialog& dialog, const QString& path) {
+    QTRY_VERIFY(dialog.isVisible());
+    auto* name = dialog.findChild<QLineEdit*>("fileNameEdit");
+    QVERIFY(name != nullptr);  // the dialog of Qt, not of the desktop
+    name->setFocus();
+    name->selectAll();
+    QTest::keyClicks(name, path);
+    auto* buttons = dialog.findChild<QDialogButtonBox*>("buttonBox");
+    QAbstractButton* accept = buttons->button(QDialogButtonBox::Open);
+    if (accept == nullptr) accept = buttons->button(QDialogButtonBox::Save);
+    if (accept == nullptr) accept = buttons->buttons().first();
+    QTRY_VERIFY(accept->isEnabled());
+    QTest::mouseClick(accept, Qt::LeftButton);
+    QTRY_VERIFY(!dialog.isVisible());
+}
+
+QString newestNotice(const model::Document& document) {
+    return document.notices().empty() ? QString() : QString::fromStdString(document.notices().back().sentence);
+}
+
+/// Exports the drift plot through its dock's context menu and the file dialog.
+void exportDrift(Opened& o, const char* action, const QString& path) {
+    auto* dock = o.find<widgets::PlotDock>("dock.drift");
+    auto& panel = dock->panel();
+    QContextMenuEvent event(QContextMenuEvent::Mouse, panel.rect().center(), panel.mapToGlobal(panel.rect().center()));
+    QCoreApplication::sendEvent(&panel, &event);
+    QMenu& menu = panel.menu();
+    QTRY_VERIFY(menu.isVisible());
+    auto* wanted = menu.findChild<QAction*>(action);
+    QVERIFY(wanted != nullptr && wanted->isEnabled());
+    QTest::mouseClick(&menu, Qt::LeftButton, {}, menu.actionGeometry(wanted).center());
+    answer(o.window->fileDialog(), path);
+    QTRY_VERIFY2(newestNotice(o.document).contains(path), qPrintable(newestNotice(o.document)));
+}
+
+constexpr std::pair<const char*, const char*> kExports[] = {
+    {"exportPdf", "drift.pdf"}, {"exportSvg", "drift.svg"}, {"exportPng", "drift.png"}, {"exportCsv", "table.csv"}};
+
+}  // namespace
+
+class TestWindowFiles : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    void initTestCase() { widgets::applyTheme(*qApp, widgets::ThemeKind::Light); }
+    void init() { failOnAnyWarning(); }
+
+    void aSessionIsDropped() {
+        Opened o;
+        model::Session other = session("other base");
+        other.prompt = "zyx";
+        const QString path = o.folder.filePath("other.session.json");
+        model::writeSession(other, path.toStdString());
+        QVERIFY(dropFile(*o.window, path));
+        QCOMPARE(o.document.session().prompt, std::string("zyx"));
+        QCOMPARE(o.document.session().file, fs::path(path.toStdString()));
+        QCOMPARE(o.settings->value("recent").toStringList().value(0), path);
+        QVERIFY(o.window->windowTitle().startsWith("other"));
+    }
+
+    void aModelFolderJoinsTheRack() {
+        Opened o;
+        const QString folder = o.folder.filePath("math");
+        QVERIFY(QDir().mkpath(folder));
+        write(folder + "/config.json", "{}");
+        QVERIFY(dropFile(*o.window, folder));
+        QCOMPARE(o.document.session().specialists.size(), std::size_t{3});
+        QCOMPARE(o.document.session().specialists.back().name, std::string("math"));
+        QVERIFY(o.find<QWidget>("source.math") != nullptr);
+        o.document.undo();
+        QCOMPARE(o.document.session().specialists.size(), std::size_t{2});
+    }
+
+    void whatIsNoSessionIsSaid_data() {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<QByteArray>("bytes");
+        QTest::newRow("no JSON") << "notes.json" << QByteArray("once upon a time");
+        QTest::newRow("half a session") << "half.session.json" << QByteArray("{\"format\":\"counterpoint.sess");
+        QTest::newRow("another format") << "other.json" << QByteArray("{\"format\":\"what\"}");
+        QTest::newRow("random bytes") << "picture.png" << QByteArray("\x89PNG\r\n\x1a\n\0\0", 10);
+        QTest::newRow("empty") << "empty.session.json" << QByteArray();
+    }
+    void whatIsNoSessionIsSaid() {
+        QFETCH(QString, name);
+        QFETCH(QByteArray, bytes);
+        Opened o;
+        QTRY_VERIFY(o.document.ready());
+        const model::Session before = o.document.session();
+        const QString path = o.folder.filePath(name);
+        write(path, bytes);
+        QVERIFY(dropFile(*o.window, path));
+        QVERIFY2(newestNotice(o.document).contains(name), qPrintable(newestNotice(o.document)));
+        QVERIFY(newestNotice(o.document).endsWith('.') && !newestNotice(o.document).endsWith(".."));
+        QVERIFY(o.document.notices().back().level == model::Notice::Level::Failure);
+        QVERIFY(o.document.session() == before && o.document.ready());
+    }
+
+    void anAddressIsNoFile() {
+        Opened o;
+        QMimeData data;
+        data.setUrls({QUrl("https://example.org/model.session.json")});
+        const model::Session before = o.document.session();
+        QVERIFY(drop(*o.window, data));
+        QCOMPARE(o.document.notices().size(), std::size_t{1});
+        QVERIFY(newestNotice(o.document).startsWith("Only files and folders"));
+        QVERIFY(o.document.session() == before);
+        QMimeData words;
+        words.setText("not even an address");
+        QVERIFY(!drop(*o.window, words));
+    }
+
+    void theDialogOpensSavesAndForgetsWhatWasCancelled() {
+        Opened o;
+        QTRY_VERIFY(o.document.ready());
+        const QString saved = o.folder.filePath("mine");
+        o.window->actions().action("file.saveAs")->trigger();
+        answer(o.window->fileDialog(), saved);
+        QVERIFY(QFileInfo::exists(saved + ".session.json"));
+        QVERIFY(!o.window->isWindowModified());
+        // A question that was cancelled is not asked again by the next answer.
+        o.window->actions().action("rack.add")->trigger();
+        QTRY_VERIFY(o.window->fileDialog().isVisible());
+        o.window->fileDialog().reject();
+        model::Session other = session("other base");
+        other.prompt = "qrs";
+        const QString path = o.folder.filePath("other.session.json");
+        model::writeSession(other, path.toStdString());
+        o.window->actions().action("file.open")->trigger();
+        answer(o.window->fileDialog(), path);
+        QCOMPARE(o.document.session().prompt, std::string("qrs"));
+        QCOMPARE(o.document.session().specialists.size(), std::size_t{2});
+    }
+
+    void everyFormatLeavesByTheContextMenu() {
+        Opened o;
+        o.decode();
+        for (const auto& [action, name] : kExports) exportDrift(o, action, o.folder.filePath(name));
+        const QString csv = QString::fromUtf8(contents(o.folder.filePath("drift.csv")));
+        QVERIFY2(csv.startsWith("Position,drift,running sum\r\n"), qPrintable(csv.left(80)));
+        QCOMPARE(csv.count('\n'), 1 + static_cast<int>(o.document.trace()->steps.size()));
+        QCOMPARE(contents(o.folder.filePath("table.csv")), contents(o.folder.filePath("drift.csv")));
+        QVERIFY(contents(o.folder.filePath("drift.json")).contains("\"format\": \"counterpoint.figure/1\""));
+        QVERIFY(QFileInfo::exists(o.folder.filePath("table.json")));
+    }
+
+    /// HAZARDS A29: what was asked for, on any screen.
+    void exportsHaveTheirSizeOnEveryScreen() {
+        std::map<QString, QByteArray> first;
+        for (const char* scale : {"1", "1.25", "2"}) {
+            QTemporaryDir folder;
+            QProcess child;
+            child.setProcessChannelMode(QProcess::ForwardedChannels);
+            QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+            environment.insert("QT_SCALE_FACTOR", scale);
+            child.setProcessEnvironment(environment);
+            child.start(QCoreApplication::applicationFilePath(), {"--export", folder.path()});
+            QVERIFY(child.waitForFinished(60000));
+            QCOMPARE(child.exitCode(), 0);
+            const QImage png(folder.filePath("drift.png"));
+            QCOMPARE(png.size(), QSize(1004, 709));  // 85 mm × 60 mm at 300 dpi
+            QCOMPARE(png.dotsPerMeterX(), 11811);
+            QXmlStreamReader svg(contents(folder.filePath("drift.svg")));
+            QVERIFY(svg.readNextStartElement());
+            QVERIFY(std::abs(svg.attributes().value("width").toString().remove("mm").toDouble() - 85) < 0.05);
+            for (const auto& [action, name] : kExports) {
+                const QByteArray bytes = contents(folder.filePath(name));
+                QVERIFY2(bytes.size() > 100, name);
+                QVERIFY2(first.try_emplace(name, bytes).first->second == bytes, name);
+            }
+        }
+    }
+
+    void anotherDeviceLoadsTheSourcesAgain() {
+        Opened o;
+        QTRY_VERIFY(o.document.ready());
+        auto* device = o.find<QComboBox>("device");
+        device->addItem("a second one", "other:1");
+        device->setFocus();
+        QTest::keyClick(device, Qt::Key_End);
+        QTest::keyClick(device, Qt::Key_Return);
+        if (o.document.device() != "other:1") Q_EMIT device->activated(device->count() - 1);
+        QCOMPARE(o.document.device(), std::string("other:1"));
+        QTRY_VERIFY(o.document.ready());
+        for (std::size_t i = 0; i < 3; ++i) QCOMPARE(o.document.status(i).info.device, std::string("other:1"));
+        QVERIFY(o.find<QLabel>("state")->text().contains("other:1"));
+    }
+};
+
+int main(int argc, char** argv) {
+    QHashSeed::setDeterministicGlobalSeed();  // a PDF lists its fonts in the order of a hash
+    QApplication application(argc, argv);
+    if (argc != 3 || QByteArray(argv[1]) != "--export") {
+        TestWindowFiles test;
+        return QTest::qExec(&test, argc, argv);
+    }
+    widgets::applyTheme(application, widgets::ThemeKind::Light);
+    Opened o;
+    o.decode();
+    for (const auto& [action, name] : kExports)
+        exportDrift(o, action, QString::fromUtf8(argv[2]) + '/' + QString::fromLatin1(name));
+    return 0;
+}
+#include "tst_windowfiles.moc"

@@ -1,0 +1,295 @@
+// The window as a person sees it: nothing cut off, nothing without a name, nothing empty without a word why; what the
+// mouse moves, what hovering tells.
+
+#include <QAbstractButton>
+#include <QComboBox>
+#include <QHeaderView>
+#include <QHelpEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QScrollArea>
+#include <QSlider>
+#include <QTableWidget>
+#include <QToolTip>
+
+#include "tests/app/opened.h"
+#include "widgets/heldpanel.h"
+#include "widgets/palette.h"
+#include "widgets/sourcerow.h"
+
+using namespace counterpoint;
+using namespace counterpoint::tests;
+
+namespace {
+
+/// Where a widget that is drawn whole has to lie: the part of its panel that can be seen sideways.
+bool wholeSideways(const QWidget& widget, const QScrollArea& panel) {
+    const QPoint left = widget.mapTo(panel.viewport(), QPoint(0, 0));
+    return left.x() >= 0 && left.x() + widget.width() <= panel.viewport()->width();
+}
+
+QString named(const QWidget& widget) {
+    return QLatin1String(widget.metaObject()->className()) + ' ' + widget.objectName() + " in " +
+           (widget.parentWidget() != nullptr ? widget.parentWidget()->objectName() : QString());
+}
+
+bool isControl(const QWidget& widget) {
+    return qobject_cast<const QAbstractButton*>(&widget) != nullptr ||
+           qobject_cast<const QComboBox*>(&widget) != nullptr || qobject_cast<const QLineEdit*>(&widget) != nullptr ||
+           qobject_cast<const QSlider*>(&widget) != nullptr || qobject_cast<const QTableWidget*>(&widget) != nullptr;
+}
+
+/// A control's own tooltip, or that of the group it stands in.
+bool isExplained(const QWidget* widget) {
+    for (; widget != nullptr && !widget->isWindow(); widget = widget->parentWidget())
+        if (!widget->toolTip().isEmpty()) return true;
+    return false;
+}
+
+QString tipAt(QWidget& widget, const QPoint& at) {
+    QHelpEvent help(QEvent::ToolTip, at, widget.mapToGlobal(at));
+    QCoreApplication::sendEvent(&widget, &help);
+    return QToolTip::text();
+}
+
+}  // namespace
+
+class TestWindowLook : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    void initTestCase() { widgets::applyTheme(*qApp, widgets::ThemeKind::Light); }
+    void init() { failOnAnyWarning(); }
+
+    void nothingIsCutOff_data() {
+        QTest::addColumn<QString>("perspective");
+        QTest::addColumn<QSize>("size");
+        for (const QString& perspective : app::Perspectives::names())
+            for (const QSize& size : {QSize(1280, 800), QSize(1440, 900), QSize(2560, 1440)})
+                QTest::addRow("%s %d", qPrintable(perspective), size.width()) << perspective << size;
+    }
+    void nothingIsCutOff() {
+        QFETCH(QString, perspective);
+        QFETCH(QSize, size);
+        Opened o(session(), perspective);
+        o.window->resize(size);
+        o.decode();
+        QCOMPARE(o.window->size(), size);  // the docks' smallest sizes fit
+        for (const char* panel : {"rackPanel", "dialPanel"}) {
+            auto* area = o.find<QScrollArea>(panel);
+            if (!area->isVisible()) continue;
+            for (QWidget* widget : area->widget()->findChildren<QWidget*>()) {
+                if (!widget->isVisible()) continue;
+                QVERIFY2(wholeSideways(*widget, *area), qPrintable(named(*widget)));
+                const auto* label = qobject_cast<QLabel*>(widget);
+                if (label != nullptr && !label->wordWrap())
+                    QVERIFY2(label->width() >= label->sizeHint().width(), qPrintable(label->text()));
+            }
+        }
+        for (const QTableWidget* table : o.window->findChildren<QTableWidget*>()) {
+            const QFontMetrics metrics(table->horizontalHeader()->font());
+            for (int c = 1; c < table->columnCount() && table->isVisible(); ++c) {
+                const QTableWidgetItem* head = table->horizontalHeaderItem(c);
+                QVERIFY2(metrics.horizontalAdvance(head->text()) + 6 <= table->columnWidth(c), qPrintable(head->text()));
+                QVERIFY(head->textAlignment() & Qt::AlignRight);
+                for (int r = 0; r < table->rowCount(); ++r) {
+                    QVERIFY(table->item(r, c)->textAlignment() & Qt::AlignRight);
+                    QVERIFY2(QFontMetrics(table->item(r, c)->font()).horizontalAdvance(table->item(r, c)->text()) + 6 <=
+                                 table->columnWidth(c),
+                             qPrintable(table->item(r, c)->text()));
+                }
+            }
+        }
+        const auto* traces = o.find<QComboBox>("traces");
+        if (size.width() >= 1440 && perspective == "Compose")
+            QVERIFY2(traces->width() >= traces->sizeHint().width(), qPrintable(traces->currentText()));
+        const QString keep = qEnvironmentVariable("COUNTERPOINT_PICTURES");
+        if (!keep.isEmpty()) o.window->grab().save(keep + '/' + QTest::currentDataTag() + ".png");
+    }
+
+    void rackAndDialsKeepTheirWidth() {
+        Opened o;
+        auto *rack = o.find<QDockWidget>("dock.rack"), *dials = o.find<QDockWidget>("dock.dials");
+        QCoreApplication::processEvents();
+        const int rackWidth = rack->width(), dialsWidth = dials->width();
+        QVERIFY2(rackWidth < 300 && dialsWidth < 360, qPrintable(QString("%1 %2").arg(rackWidth).arg(dialsWidth)));
+        o.window->resize(2200, 1200);
+        QCoreApplication::processEvents();
+        QCOMPARE(rack->width(), rackWidth);
+        QCOMPARE(dials->width(), dialsWidth);
+        o.window->resizeDocks({rack}, {420}, Qt::Horizontal);  // as a person would pull the border
+        QCoreApplication::processEvents();
+        QCOMPARE(rack->width(), 420);
+        o.window->resize(1600, 1000);
+        QCoreApplication::processEvents();
+        QCOMPARE(rack->width(), 420);
+    }
+
+    void everyControlHasANameAndAWord_data() {
+        QTest::addColumn<QString>("perspective");
+        for (const QString& perspective : app::Perspectives::names()) QTest::newRow(qPrintable(perspective)) << perspective;
+    }
+    void everyControlHasANameAndAWord() {
+        QFETCH(QString, perspective);
+        Opened o(session(), perspective);
+        o.decode();
+        o.document.notify(model::Notice::Level::Warning, "A notice.", "With details.");
+        QCoreApplication::processEvents();
+        int controls = 0;
+        for (const QWidget* widget : o.window->findChildren<QWidget*>()) {
+            if (!widget->isVisible() || !isControl(*widget)) continue;
+            if (widget->objectName().startsWith("qt_") && !widget->objectName().startsWith("qt_dockwidget")) continue;
+            if (qobject_cast<const QComboBox*>(widget->parentWidget()) != nullptr) continue;
+            const auto* parent = widget->parentWidget();
+            if (parent->inherits("QTabBar") || parent->inherits("QTableView")) continue;  // Qt's own: scrollers, corner
+            ++controls;
+            const auto* button = qobject_cast<const QAbstractButton*>(widget);
+            const QString name = widget->accessibleName().isEmpty() && button != nullptr ? button->text() : widget->accessibleName();
+            QVERIFY2(!name.isEmpty(), qPrintable(named(*widget)));
+            QVERIFY2(isExplained(widget), qPrintable(named(*widget)));
+        }
+        QVERIFY2(controls > 15, qPrintable(QString::number(controls)));
+    }
+
+    void nothingIsEmptyWithoutAWord_data() { everyControlHasANameAndAWord_data(); }
+    void nothingIsEmptyWithoutAWord() {
+        QFETCH(QString, perspective);
+        Opened o(session(), perspective);
+        QTRY_VERIFY(o.document.ready());
+        int plots = 0;
+        for (const auto* plot : o.window->findChildren<widgets::PlotView*>()) {
+            QCOMPARE(plot->plot().empty, std::string(model::kNothingDecoded));
+            if (!plot->isVisible()) continue;
+            ++plots;
+            QVERIFY(plot->findChild<QLabel*>("plot.empty")->isVisible());
+        }
+        QVERIFY(plots >= 2);
+        QCOMPARE(o.find<QTableWidget>("distribution.table")->isVisible(), false);
+        QCOMPARE(o.find<QComboBox>("traces")->placeholderText(), QString("no trace yet"));
+        const auto* held = o.find<widgets::HeldPanel>(perspective == "Priors" ? "priorsPanel" : "routingPanel");
+        QCOMPARE(held->isVisible(), perspective == "Priors" || perspective == "Routing");
+        for (const auto* panel : o.window->findChildren<widgets::HeldPanel*>()) {
+            const auto labels = panel->findChildren<QLabel*>();
+            QCOMPARE(labels.size(), 1);
+            QVERIFY2(labels[0]->text().contains("in this version yet"), qPrintable(labels[0]->text()));
+        }
+    }
+
+    void whatIsHeldIsToldAndCanBeSwitchedOff() {
+        model::Session s = session();
+        s.priors.push_back({.bank = "demo.bank.json", .enabled = true, .weight = 1});
+        s.specialists[0].routing = {{"mode", "coupled"}, {"rho", 0.5}, {"window", 8}, {"pairs", nullptr}};
+        Opened o(s, "Priors");
+        QTRY_VERIFY(!o.document.busy() && !o.document.notices().empty());
+        QVERIFY(!o.document.ready());
+        auto* bank = o.find<QAbstractButton>("bank.0");
+        QCOMPARE(bank->text(), QString("demo.bank.json"));
+        QTest::mouseClick(bank, Qt::LeftButton, {}, QPoint(8, bank->height() / 2));
+        QVERIFY(!o.document.session().priors[0].enabled);
+        o.window->showPerspective("Routing");
+        QStringList told;
+        for (const auto* label : o.find<QWidget>("routingPanel")->findChildren<QLabel*>()) told << label->text();
+        QVERIFY2(told.contains("dialogue: coupled, rho 0.5, window 8"), qPrintable(told.join('|')));
+        QTest::mouseClick(o.find<QAbstractButton>("asPublished.dialogue"), Qt::LeftButton);
+        QTRY_VERIFY(o.document.ready());
+        QCOMPARE(o.document.session().specialists[0].routing["rho"], compute::OrderedJson(0.5));  // the rest is kept
+        o.decode();
+    }
+
+    void aSourceIsDraggedToItsPlace() {
+        Opened o;
+        auto* rack = o.find<widgets::RackPanel>("rackPanel");
+        QTRY_VERIFY(o.document.ready());
+        auto* grip = rack->row(2)->findChild<QWidget*>("grip");
+        const auto dragTo = [&](const QPoint& global) {
+            QTest::mousePress(grip, Qt::LeftButton, {}, grip->rect().center());
+            QTest::mouseMove(grip, grip->mapFromGlobal(global));
+            QTest::mouseRelease(grip, Qt::LeftButton, {}, grip->mapFromGlobal(global));
+        };
+        const auto above = [&](std::size_t row) { return rack->row(row)->mapToGlobal(QPoint(20, 2)); };
+        dragTo(above(1));
+        QCOMPARE(o.document.session().specialists[0].name, std::string("animals"));
+        QCOMPARE(rack->row(1)->objectName(), QString("source.animals"));
+        o.document.undo();  // one drag, one step
+        QCOMPARE(o.document.session().specialists[0].name, std::string("dialogue"));
+        QCoreApplication::processEvents();
+        grip = rack->row(2)->findChild<QWidget*>("grip");
+        dragTo(above(0) - QPoint(0, 40));  // the base stays first
+        QCOMPARE(o.document.session().specialists[0].name, std::string("animals"));
+        QCOMPARE(o.document.session().base.path, std::string("base"));
+    }
+
+    void hoveringATokenTellsItsStages() {
+        Opened o;
+        o.decode();
+        auto* strip = o.find<widgets::TokenStrip>("tokenStrip");
+        const QString tip = tipAt(*strip->viewport(), strip->tokenRect(9).center());
+        for (const char* part : {"position 9", "base", "dialogue", "animals", "composed", "at temperature", "drift", "entropy"})
+            QVERIFY2(tip.contains(QLatin1String(part)), qPrintable(part + (" in " + tip)));
+        QCOMPARE(tip, strip->hoverText(9));
+        QVERIFY(strip->hoverText(0).contains("given"));
+    }
+
+    void hoveringASourceTellsWhatItIs() {
+        Opened o;
+        QTRY_VERIFY(o.document.ready());
+        const QString tip = o.find<widgets::SourceRow>("source.dialogue")->toolTip();
+        for (const char* part : {"dialogue", "FakeForTests", "float32"}) QVERIFY2(tip.contains(part), qPrintable(tip));
+    }
+
+    void equalFactsAreOneNotice() {
+        Opened o;
+        QTRY_VERIFY(o.document.ready());
+        const auto rows = [&] {
+            int n = 0;
+            for (const QLabel* label : o.find<QWidget>("noticePanel")->findChildren<QLabel*>("sentence"))
+                n += label->isVisible() ? 1 : 0;
+            return n;
+        };
+        for (int i = 0; i < 3; ++i) o.document.notify(model::Notice::Level::Info, "The same fact.");
+        QTRY_COMPARE(rows(), 1);
+        for (int i = 0; i < 2; ++i) o.document.notify(model::Notice::Level::Failure, "It failed.");
+        QTRY_COMPARE(rows(), 3);  // a failure that comes again is said again
+    }
+
+    void theFlipIsTold() {
+        Opened o;
+        o.decode();
+        auto* flip = o.find<QLabel>("flip");
+        const auto last = o.document.trace()->steps.back()->position;
+        QCOMPARE(flip->text(), QString("exact to %1").arg(last));
+        model::Session hot = o.document.session();
+        hot.decoding.temperature = 4;
+        o.document.setSession(hot);
+        QTRY_VERIFY(!o.document.busy() && o.document.trace()->flip.has_value());
+        QCOMPARE(flip->text(), QString("exact to %1 | teacher-forced").arg(*o.document.trace()->flip - 1));
+        QVERIFY(o.find<QComboBox>("traces")->currentText().contains("τ 4"));
+    }
+
+    void plausibilityHasItsKind() {
+        Opened o;
+        auto* dial = o.find<QWidget>("dial.plausibility");
+        auto* kind = dial->findChild<QComboBox*>("kind");
+        QVERIFY(!kind->isEnabled());
+        dial->findChild<QAbstractButton*>("switch")->click();
+        QVERIFY(o.document.session().decoding.plausibility->kind == compute::PlausibilityKind::Relative);
+        kind->setFocus();
+        QTest::keyClick(kind, Qt::Key_Down);
+        const auto plausibility = *o.document.session().decoding.plausibility;
+        QVERIFY(plausibility.kind == compute::PlausibilityKind::TopP);
+        QCOMPARE(plausibility.value, 0.1);
+        auto* field = dial->findChild<QLineEdit*>("field");
+        field->setLocale(QLocale::c());
+        field->setFocus();
+        field->selectAll();
+        QTest::keyClicks(field, "0.8");
+        QTest::keyClick(field, Qt::Key_Return);
+        QVERIFY(o.document.session().decoding.plausibility->kind == compute::PlausibilityKind::TopP);
+        QCOMPARE(o.document.session().decoding.plausibility->value, 0.8);
+        o.document.undo();
+        o.document.undo();
+        QCOMPARE(kind->currentText(), QString("relative"));
+    }
+};
+
+QTEST_MAIN(TestWindowLook)
+#include "tst_windowlook.moc"

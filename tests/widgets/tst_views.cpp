@@ -1,0 +1,192 @@
+// Distribution and ledger as tables and plots, on a real decode of scripted sources, under mouse and keys.
+#include <QSignalSpy>
+#include <QTableWidget>
+#include <cmath>
+#include <numeric>
+
+#include "model/document.h"
+#include "tests/support/fakesource.h"
+#include "tests/support/fixture.h"
+#include "widgets/distributionview.h"
+#include "widgets/ledgerview.h"
+
+using namespace counterpoint;
+using namespace counterpoint::widgets;
+
+namespace {
+
+/// Base and one specialist over 26 letters, decoded; top-k 5.
+struct Decoded {
+    std::shared_ptr<tests::FakeTokenizer> tokenizer = std::make_shared<tests::FakeTokenizer>(26);
+    model::Document document{nullptr, [this](const std::filesystem::path& path, const compute::OpenOptions&,
+                                             std::stop_token) -> std::unique_ptr<compute::Source> {
+                                 const auto voice = static_cast<std::uint32_t>(path.filename().string().size());
+                                 return std::make_unique<tests::FakeSource>(tokenizer, tests::FakeScript{.voice = voice});
+                             }};
+    Decoded() {
+        model::Session s;
+        s.file = "/scripted/s.session.json";
+        s.prompt = "abc";
+        s.base.path = "base";
+        s.specialists.emplace_back();
+        s.specialists[0].name = s.specialists[0].path = "dialogue";
+        s.decoding.maxNewTokens = 8;
+        s.decoding.topK = 5;
+        document.setSession(std::move(s));
+        [this] {
+            QTRY_VERIFY(document.ready());
+            document.generate();
+            QTRY_VERIFY(!document.busy() && document.trace() != nullptr && document.trace()->stop == "limit");
+        }();
+        document.setCursor(6);
+    }
+    const compute::Step& step() { return *document.trace()->at(6); }
+    void show(DistributionView& view) {
+        view.show(document.trace(), document.view(), document.plot("distribution"));
+        view.resize(700, 600);
+        view.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+    }
+};
+
+/// The number in a cell as it is written for eyes.
+double number(const QTableWidget& table, int row, int column) {
+    QString text = table.item(row, column)->text();
+    return text.remove(QStringLiteral("× ")).replace(QChar(0x2212), QLatin1Char('-')).toDouble();
+}
+
+int columnOf(const QTableWidget& table, const char* head) {
+    for (int c = 0; c < table.columnCount(); ++c)
+        if (table.horizontalHeaderItem(c)->text() == QString::fromUtf8(head)) return c;
+    return -1;
+}
+
+}  // namespace
+
+class TestViews : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    void initTestCase() { applyTheme(*qApp, ThemeKind::Light); }
+    void init() { tests::failOnAnyWarning(); }
+
+    void theTableShowsTheMostProbableTokens() {
+        Decoded d;
+        DistributionView view;
+        d.show(view);
+        const QTableWidget& table = view.table();
+        const auto shown = model::shownTokens(d.step(), d.document.view());
+        QVERIFY(table.rowCount() >= 12);
+        QCOMPARE(table.rowCount(), static_cast<int>(shown.size()));
+        const int composed = columnOf(table, "composed"), dialogue = columnOf(table, "dialogue"),
+                  base = columnOf(table, "base"), cold = columnOf(table, "τ = 1"), kept = columnOf(table, "kept");
+        for (int row = 0; row < table.rowCount(); ++row) {
+            const compute::TopToken& t = shown[static_cast<std::size_t>(row)];
+            QCOMPARE(table.item(row, 0)->text(), QString::fromStdString(model::tokenLabel(d.tokenizer.get(), t.token)));
+            const auto same = [&](int column, float logP) {
+                return std::abs(number(table, row, column) - std::exp(static_cast<double>(logP))) <= 0.5e-4 + 1e-9;
+            };
+            QVERIFY(same(composed, t.temperature) && same(base, t.source[0]) && same(dialogue, t.source[1]));
+            QVERIFY(same(cold, t.priors));
+            if (row > 0 && row < 12) QVERIFY(number(table, row, composed) <= number(table, row - 1, composed));
+            // Five are kept; the others stand in quiet ink.
+            QCOMPARE(!table.item(row, kept)->text().isEmpty(), t.kept);
+            QCOMPARE(table.item(row, composed)->data(Qt::ForegroundRole).isValid(), !t.kept);
+        }
+        QCOMPARE(std::count_if(shown.begin(), shown.end(), [](const auto& t) { return t.kept; }), 5);
+    }
+
+    void theTailIsOneRowAndNothingIsLost() {
+        Decoded d;
+        const model::PlotData plot = d.document.plot("distribution");
+        QCOMPARE(plot.x.categories.back(), std::string("others"));
+        QCOMPARE(plot.series.size(), std::size_t{3});  // base, dialogue, composed
+        for (const model::Series& s : plot.series) {
+            QCOMPARE(s.y.size(), plot.x.categories.size());
+            QVERIFY(std::abs(std::accumulate(s.y.begin(), s.y.end(), 0.0) - 1) < 1e-5);
+            QVERIFY(s.grey.back());  // top-k 5: no kept token is among the others
+            QCOMPARE(std::count(s.grey.begin(), s.grey.end() - 1, false), 5);
+        }
+    }
+
+    void aClickSelectsAndADoubleClickBranches() {
+        Decoded d;
+        DistributionView view;
+        d.show(view);
+        QSignalSpy selected(&view, &DistributionView::tokenSelected), branched(&view, &DistributionView::branchRequested);
+        const auto shown = model::shownTokens(d.step(), d.document.view());
+        const int row = view.table().currentRow() == 3 ? 4 : 3;
+        const QPoint cell = view.table().visualItemRect(view.table().item(row, 1)).center();
+        QTest::mouseClick(view.table().viewport(), Qt::LeftButton, {}, cell);
+        QCOMPARE(selected.size(), 1);
+        QCOMPARE(selected[0][0].value<compute::TokenId>(), shown[static_cast<std::size_t>(row)].token);
+        QTest::mouseDClick(view.table().viewport(), Qt::LeftButton, {}, cell);
+        QCOMPARE(branched.size(), 1);
+        QCOMPARE(branched[0][0].value<compute::Position>(), compute::Position{6});
+        QCOMPARE(branched[0][1].value<compute::TokenId>(), shown[static_cast<std::size_t>(row)].token);
+        QTest::keyClick(&view.table(), Qt::Key_Down);
+        QCOMPARE(selected.size(), 2);
+        QTest::keyClick(&view.table(), Qt::Key_Return);
+        QCOMPARE(branched.size(), 2);
+        QCOMPARE(branched[1][1].value<compute::TokenId>(), shown[static_cast<std::size_t>(row) + 1].token);
+    }
+
+    void showingAgainSelectsWithoutAskingAndKeepsTheToken() {
+        Decoded d;
+        DistributionView view;
+        d.show(view);
+        QSignalSpy selected(&view, &DistributionView::tokenSelected);
+        model::View look = d.document.view();
+        look.token = model::shownTokens(d.step(), look)[2].token;
+        d.document.setView(look);
+        view.show(d.document.trace(), look, d.document.plot("distribution"));
+        QCOMPARE(view.table().currentRow(), 2);
+        QCOMPARE(selected.size(), 0);
+    }
+
+    void withoutAStepTheTableGoesAndThePlotSaysWhy() {
+        model::Document document;
+        DistributionView view;
+        view.show(document.trace(), document.view(), document.plot("distribution"));
+        view.show();
+        QVERIFY(!view.table().isVisible());
+        QCOMPARE(view.panel().view().plot().empty, std::string(model::kNothingDecoded));
+        LedgerView ledger;
+        ledger.show(document.plot("ledger"));
+        QCOMPARE(ledger.panel().view().plot().empty, std::string(model::kNothingDecoded));
+        for (const model::DiagnosticRow& row : model::diagnostics())
+            QCOMPARE(document.plot(row.id).empty, std::string(model::kNothingDecoded));
+    }
+
+    void theLedgersTermsAddUp_data() {
+        QTest::addColumn<int>("rank");
+        QTest::newRow("the most probable token") << 0;
+        QTest::newRow("a truncated token") << 8;
+    }
+    void theLedgersTermsAddUp() {
+        QFETCH(int, rank);
+        Decoded d;
+        model::View look = d.document.view();
+        const compute::TopToken token = model::shownTokens(d.step(), look)[static_cast<std::size_t>(rank)];
+        look.token = token.token;
+        d.document.setView(look);
+        LedgerView view;
+        view.show(d.document.plot("ledger"));
+        view.show();
+        const model::Series s = view.panel().view().plot().series.at(0);
+        const double sum = std::accumulate(s.y.begin(), s.y.end() - 1, 0.0);
+        QVERIFY(std::abs(sum - s.y.back()) < 1e-9);
+        QVERIFY(std::abs(sum - static_cast<double>(token.temperature)) < 2e-5 + 2e-7 * std::abs(sum));
+        for (std::size_t i = 0; i + 1 < s.y.size(); ++i)  // each bar begins where the one before it ends
+            QVERIFY(std::abs(s.low[i] - (i == 0 ? 0 : s.high[i - 1])) < 1e-12);
+        const auto* table = view.findChild<QTableWidget*>("ledger.table");
+        const int last = table->rowCount() - 1;
+        QCOMPARE(table->rowCount(), static_cast<int>(s.y.size()));
+        QCOMPARE(table->item(last, 0)->text(), QString("total"));
+        QCOMPARE(table->item(last, 3)->text(), table->item(last - 1, 3)->text());
+        QCOMPARE(table->item(last, 1)->text(), table->item(last, 3)->text());
+        QVERIFY(std::abs(number(*table, last, 2) - std::exp(sum)) <= 0.5e-4 + 1e-9);
+    }
+};
+
+QTEST_MAIN(TestViews)
+#include "tst_views.moc"

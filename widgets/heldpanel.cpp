@@ -1,0 +1,136 @@
+#include "widgets/heldpanel.h"
+
+#include <QCheckBox>
+#include <QLabel>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+#include "widgets/attempt.h"
+#include "widgets/palette.h"
+
+namespace counterpoint::widgets {
+namespace {
+
+/// "coupled, rho 0.5, window 8": what is written, in its order.
+QString routingText(const compute::OrderedJson& routing) {
+    QStringList parts;
+    for (const auto& [key, value] : routing.items()) {
+        if (value.is_null()) continue;
+        const QString text = QString::fromStdString(value.is_string() ? value.get<std::string>() : value.dump());
+        parts << (key == "mode" ? text : QString::fromStdString(key) + QLatin1Char(' ') + text);
+    }
+    return parts.join(QStringLiteral(", "));
+}
+
+bool asPublished(const compute::OrderedJson& routing) {
+    return !routing.is_object() || routing.value("mode", compute::OrderedJson("deterministic")) == "deterministic";
+}
+
+}  // namespace
+
+HeldPanel::HeldPanel(model::Document& document, Of of, QWidget* parent)
+    : QScrollArea(parent), m_document(document), m_of(of) {
+    setObjectName(of == Of::Priors ? QStringLiteral("priorsPanel") : QStringLiteral("routingPanel"));
+    setFrameShape(QFrame::NoFrame);
+    setWidgetResizable(true);
+    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    connect(&m_document, &model::Document::sessionChanged, this, &HeldPanel::refresh);
+    refresh();
+}
+
+void HeldPanel::refresh() {
+    const model::Session& session = m_document.session();
+    compute::OrderedJson held = compute::OrderedJson::array();
+    if (m_of == Of::Priors)
+        for (const model::BankEntry& b : session.priors)
+            held.push_back({b.bank, b.enabled, compute::number(b.weight), b.overrides.size()});
+    else
+        for (std::size_t i = 0; i < session.sourceCount(); ++i)
+            if (const model::SourceEntry& s = session.source(i); !s.routing.is_null())
+                held.push_back({s.name, s.routing});
+    if (m_column != nullptr && held == m_shown) return;
+    m_shown = std::move(held);
+    auto* body = new QWidget;
+    body->setBackgroundRole(QPalette::Base);
+    body->setAutoFillBackground(true);
+    m_column = new QVBoxLayout(body);
+    m_column->setContentsMargins(spacing::wide, spacing::wide, spacing::wide, spacing::wide);
+    m_column->setSpacing(spacing::normal);
+    if (m_of == Of::Priors)
+        banks();
+    else
+        routes();
+    m_column->addStretch(1);
+    if (QWidget* old = takeWidget()) old->deleteLater();  // one of its switches may be what was clicked
+    setWidget(body);
+}
+
+void HeldPanel::say(const QString& sentence) {
+    auto* label = new QLabel(sentence);
+    label->setTextFormat(Qt::PlainText);
+    label->setWordWrap(true);
+    label->setProperty("role", QStringLiteral("quiet"));
+    m_column->addWidget(label);
+}
+
+void HeldPanel::banks() {
+    if (m_shown.empty())
+        return say(
+            tr("This session names no bank of priors. Priors do not act in this version yet; a session that "
+               "names some keeps them when it is saved."));
+    say(
+        tr("Priors do not act in this version yet. The banks of this session are kept when it is saved; one that is "
+           "switched on keeps the session from decoding, rather than being left out unseen."));
+    for (std::size_t i = 0; i < m_shown.size(); ++i) {
+        const model::BankEntry& bank = m_document.session().priors[i];
+        auto* box = new QCheckBox(QString::fromStdString(bank.bank));
+        box->setObjectName(QStringLiteral("bank.%1").arg(i));
+        box->setChecked(bank.enabled);
+        box->setToolTip(
+            tr("%1\nweight %2, %3 priors overridden")
+                .arg(QString::fromStdString(m_document.session().resolve(bank.bank).string()), formatExact(bank.weight))
+                .arg(bank.overrides.size()));
+        connect(box, &QCheckBox::clicked, this, [this, i](bool on) {
+            attempt(m_document, [&] {
+                model::Session session = m_document.session();
+                session.priors.at(i).enabled = on;
+                m_document.setSession(std::move(session));
+                m_document.loadSources();
+            });
+        });
+        m_column->addWidget(box);
+    }
+}
+
+void HeldPanel::routes() {
+    if (m_shown.empty())
+        return say(
+            tr("No source of this session has routing settings. Routing does not act in this version yet, and "
+               "mixtures of experts are not opened; a session that has settings keeps them when it is saved."));
+    say(
+        tr("Routing does not act in this version yet: sources route as they were published. The settings are kept when "
+           "the session is saved."));
+    for (const compute::OrderedJson& entry : m_shown) {
+        const std::string name = entry[0].get<std::string>();
+        auto* label = new QLabel(QString::fromStdString(name) + QStringLiteral(": ") + routingText(entry[1]));
+        label->setTextFormat(Qt::PlainText);
+        label->setWordWrap(true);
+        m_column->addWidget(label);
+        if (asPublished(entry[1])) continue;
+        auto* button = new QPushButton(tr("Route %1 as published").arg(QString::fromStdString(name)));
+        button->setObjectName(QStringLiteral("asPublished.") + QString::fromStdString(name));
+        button->setToolTip(tr("Sets its mode to deterministic, so that the session can be decoded"));
+        connect(button, &QPushButton::clicked, this, [this, name] {
+            attempt(m_document, [&] {
+                model::Session session = m_document.session();
+                for (std::size_t i = 0; i < session.sourceCount(); ++i)
+                    if (session.source(i).name == name) session.source(i).routing["mode"] = "deterministic";
+                m_document.setSession(std::move(session));
+                m_document.loadSources();
+            });
+        });
+        m_column->addWidget(button, 0, Qt::AlignLeft);
+    }
+}
+
+}  // namespace counterpoint::widgets
