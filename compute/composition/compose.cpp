@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "compute/composition/check.h"
 #include "compute/composition/divergence.h"
@@ -48,13 +49,14 @@ void composeSources(const Recipe& recipe, const SourceRows<Real>& rows, double b
 template <class Real>
 void keepBudget(const Recipe& recipe, const SourceRows<Real>& rows, double* score, Stages<Real>& stages) {
     constexpr int kTries = 8;
-    double budget = *recipe.klBudget;
+    double budget = *recipe.klBudget, slack = budget * static_cast<double>(std::numeric_limits<Real>::epsilon());
     for (int i = 0; i < kTries && stages.scale > 0; ++i) {
         const Real *row = stages.composed.data(), *base = rows.rows[0].data();
         const std::size_t n = rows.rows[0].size();
         const double drift = std::max(divergence::compare(row, base, n).klForward, divergence::kl(row, base, n));
         if (!(drift > *recipe.klBudget)) return;
-        budget = std::max(0.0, budget - 2 * (drift - *recipe.klBudget));
+        budget = std::max(0.0, budget - (drift - *recipe.klBudget) - slack);
+        slack *= 2;  // the drift of a rounded row does not fall with λ step by step
         composeSources(recipe, rows, budget, score, stages);
     }
 }

@@ -43,17 +43,18 @@ std::string where(const EnsembleMember& member, Position position) {
 /// Why a model's logits are no numbers: its weights hold one that is none, or the arithmetic left its range.
 ErrorParts withCause(ErrorParts parts, const SourceInfo& info) {
     if (info.kind != "model") return parts;
-    parts.where += " (" + info.path + ")";
-    const Safetensors files = Safetensors::openDirectory(info.path);
-    if (const TensorView* tensor = firstNonFinite(files); tensor != nullptr) {
-        parts.what += ", since tensor '" + tensor->name + "' in " + tensor->file->path().filename().string() +
-                      " holds a NaN or an infinity";
-        parts.advice = "copy or download the weights again";
-    } else if (info.dtype == "float16") {
+    if (info.dtype == "float16")
         parts.advice = "its arithmetic overflowed in float16: try --dtype float32 or bfloat16";
-    } else {
-        parts.advice =
-            "its arithmetic overflowed in " + info.dtype + ": check that weights and config.json belong together";
+    else
+        parts.advice = "its arithmetic left " + info.dtype + ": check that weights and config.json belong together";
+    try {
+        const Safetensors files = Safetensors::openDirectory(info.path);
+        if (const TensorView* tensor = firstNonFinite(files); tensor != nullptr) {
+            parts.what += ", since tensor '" + tensor->name + "' in " + tensor->file->path().string() +
+                          " holds a NaN or an infinity";
+            parts.advice = "copy or download the weights again";
+        }
+    } catch (const Error&) {  // files that are gone by now hold no answer
     }
     return parts;
 }
