@@ -1,5 +1,6 @@
 // The rows of the window's registry: every command there is, in menu order.
 
+#include <QAbstractButton>
 #include <QApplication>
 #include <QComboBox>
 #include <QFileDialog>
@@ -222,7 +223,15 @@ void MainWindow::buildActions() {
                if (m_palette == nullptr) m_palette = new widgets::CommandPalette(this);
                m_palette->open(m_actions->paletteItems());
            }});
+    const std::pair<const char*, QString> buttons[] = {
+        {"qt_dockwidget_closebutton", tr("Close; the View menu opens it")},
+        {"qt_dockwidget_floatbutton", tr("Float, or dock again")}};
     for (const auto& [id, dock] : m_docks) {
+        for (const auto& [name, help] : buttons)
+            if (auto* button = dock->findChild<QAbstractButton*>(QLatin1String(name))) {
+                button->setToolTip(help);
+                button->setAccessibleName(dock->windowTitle() + QStringLiteral(": ") + help);
+            }
         a.adopt(QStringLiteral("view.") + id, tr("View/Panels"), dock->toggleViewAction());
         a.add({.id = QStringLiteral("view.float.") + id,
                .menu = tr("View/Float or dock"),

@@ -122,7 +122,8 @@ void Perspectives::proportion() {
         rows({ledger, text}, {height(55), height(45)});
         return;
     }
-    const int middle = std::max(0, m_window.width() - kRackWidth - kDialsWidth);
+    m_widths = {{rack, kRackWidth}, {dials, kDialsWidth}};
+    const int middle = std::max(100, m_window.width() - kRackWidth - kDialsWidth);
     const auto part = [middle](int percent) { return middle * percent / 100; };
     if (m_current == QLatin1String("Priors")) {
         columns({rack, text, ledger, dials}, {kRackWidth, part(54), part(46), kDialsWidth});
@@ -140,24 +141,56 @@ void Perspectives::proportion() {
     }
 }
 
+void Perspectives::rememberWidths() {
+    for (const char* id : kSides)
+        if (const QDockWidget* d = m_docks.at(QLatin1String(id)); d->isVisible() && !d->isFloating())
+            m_widths[d] = d->width();
+}
+
+void Perspectives::keepWidths() {
+    // Qt shares a new width out among all columns; what is beside the plots keeps its own. Only where the columns stand
+    // as they were first laid out: of another order nothing is known.
+    const auto column = [this](const char* id) {
+        QDockWidget* d = m_docks.at(QLatin1String(id));
+        return d->isVisible() && !d->isFloating() ? d : nullptr;
+    };
+    QDockWidget *text = column("dock.text"), *ledger = column("dock.ledger");
+    if (text == nullptr) return;
+    const bool beside = ledger != nullptr && ledger->x() > text->geometry().right();
+    QList<QDockWidget*> docks = {text};
+    if (beside) docks << ledger;
+    const int middle = text->width() + (beside ? ledger->width() : 0);
+    int sides = 0, all = middle;
+    for (const char* id : kSides)
+        if (QDockWidget* d = column(id); d != nullptr && m_widths.contains(d)) {
+            docks << d;
+            sides += m_widths.at(d);
+            all += d->width();
+        }
+    constexpr int kBorders = 8;  // the lines between the columns
+    const int room = m_window.width() - sides;
+    if (sides == 0 || room < middle / 8 || std::abs(all - m_window.width()) > kBorders) return;
+    QList<int> widths;
+    for (const QDockWidget* d : docks)
+        widths << (d == text || d == ledger ? std::max(1, d->width() * room / std::max(1, middle)) : m_widths.at(d));
+    m_window.resizeDocks(docks, widths, Qt::Horizontal);
+}
+
 bool Perspectives::eventFilter(QObject* watched, QEvent* event) {
-    if (event->type() == QEvent::Show && watched == &m_window && m_first) proportion();
+    if (event->type() == QEvent::Show && watched == &m_window) {
+        m_size = m_window.size();
+        if (m_first)
+            proportion();
+        else
+            rememberWidths();
+    }
     if (event->type() != QEvent::Resize) return QObject::eventFilter(watched, event);
     if (watched != &m_window) {  // a person moved a border, or a layout was chosen
-        if (m_window.size() == m_size) m_widths[watched] = static_cast<QWidget*>(watched)->width();
+        if (m_window.size() == m_size) rememberWidths();
         return QObject::eventFilter(watched, event);
     }
-    // Qt has shared the new width out among all docks; what is beside the plots keeps its own.
     m_size = m_window.size();
-    QList<QDockWidget*> docks;
-    QList<int> widths;
-    for (const char* id : kSides)
-        if (QDockWidget* d = m_docks.at(QLatin1String(id));
-            m_widths.contains(d) && d->isVisible() && !d->isFloating()) {
-            docks << d;
-            widths << m_widths.at(d);
-        }
-    if (!docks.isEmpty()) m_window.resizeDocks(docks, widths, Qt::Horizontal);
+    keepWidths();
     return QObject::eventFilter(watched, event);
 }
 
@@ -169,6 +202,7 @@ void Perspectives::select(const QString& name) {
     const auto state = m_states.find(wanted);
     m_first = false;
     if (state == m_states.end() || !m_window.restoreState(state->second, kStateVersion)) layOut(wanted);
+    rememberWidths();
 }
 
 void Perspectives::reset() {

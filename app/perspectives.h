@@ -34,6 +34,8 @@ class Perspectives : public QObject {
 
   private:
     void layOut(const QString& name);
+    void rememberWidths();
+    void keepWidths();
     void proportion();  ///< the sizes of the first layout of the present perspective
     QMainWindow& m_window;
     std::map<QString, QDockWidget*> m_docks;

@@ -46,6 +46,7 @@ class Collector {
         if (e.stopId != compute::kNoToken) t.stopId = e.stopId;
         t.tokensPerSecond = e.tokensPerSecond;
         m_ended = true;
+        m_idle = false;  // an Idle heard before, the load's, is old; a Failure stands between this and the next
     }
     void operator()(const Recomposed&) {}
     void operator()(const Hashed& e) { m_hashes[e.path] = e.sha256; }

@@ -58,7 +58,7 @@ void DistributionView::fill(const model::Trace& trace, const compute::Step& step
     const std::vector<compute::TopToken> tokens = model::shownTokens(step, view);
     const compute::TokenId selected = model::shownToken(trace, view);
     setTableShape(*m_table, columns, static_cast<int>(tokens.size()));
-    const auto probability = [](float logP) { return formatNumber(std::exp(static_cast<double>(logP)), 4); };
+    const auto probability = [](float logP) { return formatCell(std::exp(static_cast<double>(logP))); };
     int current = -1;
     for (std::size_t k = 0; k < tokens.size(); ++k) {
         const compute::TopToken& t = tokens[k];

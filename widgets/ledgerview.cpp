@@ -32,7 +32,7 @@ void LedgerView::show(model::PlotData plot) {
     m_table->setVisible(any);
     if (any) {
         const model::Series& s = plot.series.front();
-        const QString number = QStringLiteral("−00.0000");
+        const QString number = QStringLiteral("−0.0000");
         setTableShape(*m_table,
                       {{tr("Term"), {}, {}},
                        {tr("nats"), tr("share of log p"), number},
@@ -44,9 +44,9 @@ void LedgerView::show(model::PlotData plot) {
             const bool total = i + 1 == s.y.size();
             const Ink ink = s.y[i] == 0 ? Ink::Quiet : Ink::Normal;
             setText(*m_table, row, 0, QString::fromStdString(plot.x.categories[i]), ink, total);
-            setNumber(*m_table, row, 1, formatNumber(s.y[i], 4), ink, total);
-            setNumber(*m_table, row, 2, QStringLiteral("× ") + formatNumber(std::exp(s.y[i]), 4), ink, total);
-            setNumber(*m_table, row, 3, formatNumber(s.high[i], 4), ink, total);
+            setNumber(*m_table, row, 1, formatCell(s.y[i]), ink, total);
+            setNumber(*m_table, row, 2, QStringLiteral("× ") + formatCell(std::exp(s.y[i])), ink, total);
+            setNumber(*m_table, row, 3, formatCell(s.high[i]), ink, total);
         }
     }
     m_panel->setPlot(std::move(plot));

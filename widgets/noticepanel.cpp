@@ -44,6 +44,7 @@ class NoticeRow : public QWidget {
             auto* fold = new QToolButton;
             fold->setText(tr("Details"));
             fold->setCheckable(true);
+            fold->setToolTip(tr("Show or hide the details"));
             fold->setAccessibleName(tr("Show details"));
             connect(fold, &QToolButton::toggled, details, &QWidget::setVisible);
             line->addWidget(fold);
@@ -104,6 +105,7 @@ void NoticePanel::refresh() {
     if (notices.size() > shown) {
         auto* more = new QToolButton(this);
         more->setObjectName(QStringLiteral("closeAll"));
+        more->setToolTip(tr("Close every notice"));
         more->setText(tr("%1 older · close all").arg(notices.size() - shown));
         connect(more, &QToolButton::clicked, this, [this] {
             const std::vector<model::Notice> all = m_document.notices();

@@ -8,7 +8,6 @@ namespace {
 
 constexpr int kPadding = spacing::wide;  // between columns
 constexpr int kWidestHead = 140;         // longer heads end in "…" and are told on hover
-constexpr int kWidestName = 320;
 
 void setCell(QTableWidget& table, int row, int column, const QString& text, Ink ink, bool strong, Qt::Alignment side) {
     QTableWidgetItem* item = table.item(row, column);
@@ -41,8 +40,7 @@ QTableWidget* makeNumberTable(QWidget* parent) {
     table->verticalHeader()->setDefaultSectionSize(spacing::row);
     table->verticalHeader()->setMinimumSectionSize(spacing::row);
     table->horizontalHeader()->setHighlightSections(false);
-    table->horizontalHeader()->setMinimumSectionSize(64);
-    table->horizontalHeader()->setMaximumSectionSize(kWidestName);  // numbers stand near their names in a wide window
+    table->horizontalHeader()->setMinimumSectionSize(44);
     table->horizontalHeader()->setTextElideMode(Qt::ElideRight);
     return table;
 }

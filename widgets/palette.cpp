@@ -4,6 +4,7 @@
 #include <QFontDatabase>
 #include <QFontMetricsF>
 #include <QPointer>
+#include <QRegularExpression>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -82,6 +83,9 @@ QString toText(double value, std::chars_format format, int precision) {
 
 QString properMinus(QString text) {
     text.replace(QStringLiteral("e+"), QStringLiteral("e"));
+    // to_chars writes two digits at least.
+    static const QRegularExpression kPadded(QStringLiteral("e(-?)0+(?=\\d)"));
+    text.replace(kPadded, QStringLiteral("e\\1"));
     return text.replace(QLatin1Char('-'), QChar(0x2212));
 }
 
@@ -182,6 +186,13 @@ QString formatNumber(double value, int decimals) {
     const bool vanishes = value != 0 && std::abs(value) < half;
     if (std::abs(value) >= 1e6 || vanishes) return properMinus(toText(value, std::chars_format::scientific, 1));
     return properMinus(toText(value == 0 ? 0.0 : value, std::chars_format::fixed, decimals));
+}
+
+QString formatCell(double value) {
+    if (!std::isfinite(value)) return notFinite(value);
+    const double size = std::abs(value);
+    if (size >= 1e5 || (size > 0 && size < 0.5e-4)) return properMinus(toText(value, std::chars_format::scientific, 0));
+    return formatNumber(value, size < 10 ? 4 : size < 100 ? 2 : size < 1000 ? 1 : 0);
 }
 
 QString formatExact(double value) {

@@ -63,8 +63,10 @@ constexpr int radius = 4;
 /// The application's font with figures of one width (a fixed face when the application's has none).
 QFont numberFont(const QFont& base);
 /// `decimals` digits after the point, "∞", "−∞", "–" for not a number, a real minus sign, never "−0.00".
-/// Above 1e6 and (when it would show only zeros) below the last digit: "1.2e-7".
+/// Above 1e6 and (when it would show only zeros) below the last digit: "1.2e−7".
 QString formatNumber(double value, int decimals = 3);
+/// As narrow as four digits and a point, for cells: "0.1234", "12.35", "148.4", "4e−5".
+QString formatCell(double value);
 /// All digits that matter, for read-outs: shortest text that gives the same double.
 QString formatExact(double value);
 

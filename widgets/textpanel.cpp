@@ -76,7 +76,7 @@ class ScaleBar : public QWidget {
     }
 
   private:
-    static constexpr int kBar = 72, kDot = 12;
+    static constexpr int kBar = 48, kDot = 12;
     QString m_right;
     std::vector<std::pair<QString, QColor>> m_names;
 };
@@ -100,7 +100,7 @@ TextPanel::TextPanel(model::Document& document, QWidget* parent) : QWidget(paren
     m_traces->setObjectName(QStringLiteral("traces"));
     m_traces->setAccessibleName(tr("Trace"));
     m_traces->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-    m_traces->setMinimumWidth(120);
+    m_traces->setMinimumWidth(72);
     m_traces->setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Fixed);
     m_traces->setPlaceholderText(tr("no trace yet"));
     m_measure = new QComboBox;

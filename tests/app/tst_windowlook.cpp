@@ -89,7 +89,8 @@ class TestWindowLook : public QObject {
             const QFontMetrics metrics(table->horizontalHeader()->font());
             for (int c = 1; c < table->columnCount() && table->isVisible(); ++c) {
                 const QTableWidgetItem* head = table->horizontalHeaderItem(c);
-                QVERIFY2(metrics.horizontalAdvance(head->text()) + 6 <= table->columnWidth(c), qPrintable(head->text()));
+                QVERIFY2(metrics.horizontalAdvance(head->text()) + 6 <= table->columnWidth(c),
+                         qPrintable(head->text()));
                 QVERIFY(head->textAlignment() & Qt::AlignRight);
                 for (int r = 0; r < table->rowCount(); ++r) {
                     QVERIFY(table->item(r, c)->textAlignment() & Qt::AlignRight);
@@ -116,17 +117,21 @@ class TestWindowLook : public QObject {
         QCoreApplication::processEvents();
         QCOMPARE(rack->width(), rackWidth);
         QCOMPARE(dials->width(), dialsWidth);
-        o.window->resizeDocks({rack}, {420}, Qt::Horizontal);  // as a person would pull the border
+        // As a person would pull the border.
+        o.window->resizeDocks({rack, o.find<QDockWidget>("dock.text"), dials},
+                              {420, 2200 - 420 - dialsWidth, dialsWidth}, Qt::Horizontal);
         QCoreApplication::processEvents();
-        QCOMPARE(rack->width(), 420);
+        const int pulled = rack->width();
+        QVERIFY2(std::abs(pulled - 420) <= 2, qPrintable(QString::number(pulled)));
         o.window->resize(1600, 1000);
         QCoreApplication::processEvents();
-        QCOMPARE(rack->width(), 420);
+        QVERIFY2(std::abs(rack->width() - pulled) <= 2, qPrintable(QString::number(rack->width())));
     }
 
     void everyControlHasANameAndAWord_data() {
         QTest::addColumn<QString>("perspective");
-        for (const QString& perspective : app::Perspectives::names()) QTest::newRow(qPrintable(perspective)) << perspective;
+        for (const QString& perspective : app::Perspectives::names())
+            QTest::newRow(qPrintable(perspective)) << perspective;
     }
     void everyControlHasANameAndAWord() {
         QFETCH(QString, perspective);
@@ -143,7 +148,8 @@ class TestWindowLook : public QObject {
             if (parent->inherits("QTabBar") || parent->inherits("QTableView")) continue;  // Qt's own: scrollers, corner
             ++controls;
             const auto* button = qobject_cast<const QAbstractButton*>(widget);
-            const QString name = widget->accessibleName().isEmpty() && button != nullptr ? button->text() : widget->accessibleName();
+            const QString name =
+                widget->accessibleName().isEmpty() && button != nullptr ? button->text() : widget->accessibleName();
             QVERIFY2(!name.isEmpty(), qPrintable(named(*widget)));
             QVERIFY2(isExplained(widget), qPrintable(named(*widget)));
         }
@@ -156,14 +162,13 @@ class TestWindowLook : public QObject {
         Opened o(session(), perspective);
         QTRY_VERIFY(o.document.ready());
         int plots = 0;
-        for (const auto* plot : o.window->findChildren<widgets::PlotView*>()) {
-            QCOMPARE(plot->plot().empty, std::string(model::kNothingDecoded));
-            if (!plot->isVisible()) continue;
+        for (const QLabel* why : o.window->findChildren<QLabel*>("plot.empty")) {
+            if (!why->isVisible()) continue;
             ++plots;
-            QVERIFY(plot->findChild<QLabel*>("plot.empty")->isVisible());
+            QCOMPARE(why->text(), QString(model::kNothingDecoded));
         }
         QVERIFY(plots >= 2);
-        QCOMPARE(o.find<QTableWidget>("distribution.table")->isVisible(), false);
+        for (const QTableWidget* table : o.window->findChildren<QTableWidget*>()) QVERIFY(!table->isVisible());
         QCOMPARE(o.find<QComboBox>("traces")->placeholderText(), QString("no trace yet"));
         const auto* held = o.find<widgets::HeldPanel>(perspective == "Priors" ? "priorsPanel" : "routingPanel");
         QCOMPARE(held->isVisible(), perspective == "Priors" || perspective == "Routing");
@@ -191,7 +196,7 @@ class TestWindowLook : public QObject {
         QVERIFY2(told.contains("dialogue: coupled, rho 0.5, window 8"), qPrintable(told.join('|')));
         QTest::mouseClick(o.find<QAbstractButton>("asPublished.dialogue"), Qt::LeftButton);
         QTRY_VERIFY(o.document.ready());
-        QCOMPARE(o.document.session().specialists[0].routing["rho"], compute::OrderedJson(0.5));  // the rest is kept
+        QCOMPARE(o.document.session().specialists[0].routing.value("rho", 0.0), 0.5);  // the rest is kept
         o.decode();
     }
 
@@ -223,7 +228,8 @@ class TestWindowLook : public QObject {
         o.decode();
         auto* strip = o.find<widgets::TokenStrip>("tokenStrip");
         const QString tip = tipAt(*strip->viewport(), strip->tokenRect(9).center());
-        for (const char* part : {"position 9", "base", "dialogue", "animals", "composed", "at temperature", "drift", "entropy"})
+        for (const char* part :
+             {"position 9", "base", "dialogue", "animals", "composed", "at temperature", "drift", "entropy"})
             QVERIFY2(tip.contains(QLatin1String(part)), qPrintable(part + (" in " + tip)));
         QCOMPARE(tip, strip->hoverText(9));
         QVERIFY(strip->hoverText(0).contains("given"));

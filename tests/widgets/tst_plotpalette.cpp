@@ -56,6 +56,17 @@ class TestPlotPalette : public QObject {
         }
     }
 
+    void cellsAreNarrow() {
+        const QFontMetricsF metrics(qApp->font());
+        const double widest = metrics.horizontalAdvance("−0.0000");
+        for (const double size : {0.0, 1e-99, 4.4e-5, 0.9e-4, 0.1234, 9.99994, 12.3456, 148.413, 99999.4, 2e5, 1e99})
+            for (const double value : {size, -size})
+                QVERIFY2(metrics.horizontalAdvance(formatCell(value)) <= widest + 1, qPrintable(formatCell(value)));
+        QCOMPARE(formatCell(4.4e-5), QString("4e−5"));
+        QCOMPARE(formatCell(-1.23456), QString("−1.2346"));
+        QCOMPARE(formatCell(148.4132), QString("148.4"));
+    }
+
     void numbers_data() {
         QTest::addColumn<double>("value");
         QTest::addColumn<int>("decimals");
@@ -63,8 +74,10 @@ class TestPlotPalette : public QObject {
         QTest::newRow("plain") << 1.23456 << 3 << "1.235";
         QTest::newRow("minus") << -0.5 << 2 << "−0.50";
         QTest::newRow("minus zero") << -0.0 << 2 << "0.00";
-        QTest::newRow("vanishing") << -1.2e-7 << 3 << "−1.2e−07";
-        QTest::newRow("large") << 2.5e9 << 3 << "2.5e09";
+        QTest::newRow("vanishing") << -1.2e-7 << 3 << "−1.2e−7";
+        QTest::newRow("large") << 2.5e9 << 3 << "2.5e9";
+        QTest::newRow("far") << 1e-300 << 3 << "1.0e−300";
+        QTest::newRow("ten") << 1e10 << 3 << "1.0e10";
         QTest::newRow("infinite") << std::numeric_limits<double>::infinity() << 3 << "∞";
         QTest::newRow("minus infinite") << -std::numeric_limits<double>::infinity() << 3 << "−∞";
         QTest::newRow("none") << std::numeric_limits<double>::quiet_NaN() << 3 << "–";

@@ -99,7 +99,12 @@ class TestPlotScale : public QObject {
         scale.range = {0, 1.06};
         QStringList labels;
         for (const Tick& t : ticks(scale, scale.range, 5)) labels << t.label;
-        QCOMPARE(labels, QStringList({"0.0", "0.5", "1.0"}));
+        QCOMPARE(labels, QStringList({"0.0", "0.2", "0.4", "0.6", "0.8", "1.0"}));
+        // However low the plot: one number alone tells no scale.
+        for (const double upper : {0.42, 0.9, 1.4, 3.1, 6.9, 9.4}) {
+            scale.range = {0, upper};
+            QVERIFY2(ticks(scale, scale.range, 2).size() >= 2, qPrintable(QString::number(upper)));
+        }
         labels.clear();
         for (const Tick& t : positionTicks({-0.5, 7.5}, 20)) labels << t.label;
         QCOMPARE(labels, QStringList({"0", "1", "2", "3", "4", "5", "6", "7"}));

@@ -4,6 +4,7 @@
 #include "widgets/framelimiter.h"
 #include "widgets/palette.h"
 #include "widgets/plotpanel.h"
+#include "widgets/plotscene.h"
 
 #include <QLabel>
 #include <QApplication>
@@ -91,6 +92,36 @@ class TestPlotView : public QObject {
                 image.save(folder + "/plot-" + QTest::currentDataTag() + (kind == ThemeKind::Dark ? "-dark.png" : "-light.png"));
         }
         applyTheme(*qApp, ThemeKind::Light);
+    }
+
+    void whatDoesNotFitGivesWay() {
+        const QFontMetricsF metrics(qApp->font());
+        const auto fitted = [&](double room) { return fittingTitle("Drift (nats)", room, metrics); };
+        QCOMPARE(fitted(metrics.horizontalAdvance("Drift (nats)")), QString("Drift (nats)"));
+        QCOMPARE(fitted(metrics.horizontalAdvance("Drift (nat")), QString("nats"));
+        QCOMPARE(fitted(metrics.horizontalAdvance("na")), QString());
+        QCOMPARE(fittingTitle("Probability", 1, metrics), QString());
+        const auto bottom = [](const model::PlotData& plot, int width) {  // where y = 0 stands
+            PlotView view;
+            shown(view, {width, 300});
+            put(view, plot);
+            return view.toPixel(0, 0).y();
+        };
+        // Side by side the names take a line; where they would be cut they stand upright and take more.
+        QVERIFY(bottom(tests::barsPlot(), 1600) > bottom(tests::barsPlot(), 500) + 20);
+        QCOMPARE(bottom(tests::tracePlot(40), 1600), bottom(tests::tracePlot(40), 500));
+    }
+
+    void theFlipsWordsStandAboveTheCurve() {
+        const auto top = [](double flip) {
+            PlotView view;
+            shown(view);
+            model::PlotData plot = tests::tracePlot(40);
+            plot.flipX = flip;
+            put(view, plot);
+            return view.toPixel(0, prepare(plot, false).y.range.upper).y();
+        };
+        QVERIFY(top(20) >= top(-1) + QFontMetricsF(qApp->font()).height() - 1);
     }
 
     void aClickPicksThePosition() {

@@ -18,10 +18,12 @@ namespace {
 /// Base and one specialist over 26 letters, decoded; top-k 5.
 struct Decoded {
     std::shared_ptr<tests::FakeTokenizer> tokenizer = std::make_shared<tests::FakeTokenizer>(26);
-    model::Document document{nullptr, [this](const std::filesystem::path& path, const compute::OpenOptions&,
-                                             std::stop_token) -> std::unique_ptr<compute::Source> {
+    model::Document document{nullptr,
+                             [this](const std::filesystem::path& path, const compute::OpenOptions&,
+                                    std::stop_token) -> std::unique_ptr<compute::Source> {
                                  const auto voice = static_cast<std::uint32_t>(path.filename().string().size());
-                                 return std::make_unique<tests::FakeSource>(tokenizer, tests::FakeScript{.voice = voice});
+                                 return std::make_unique<tests::FakeSource>(tokenizer,
+                                                                            tests::FakeScript{.voice = voice});
                              }};
     Decoded() {
         model::Session s;
@@ -112,7 +114,8 @@ class TestViews : public QObject {
         Decoded d;
         DistributionView view;
         d.show(view);
-        QSignalSpy selected(&view, &DistributionView::tokenSelected), branched(&view, &DistributionView::branchRequested);
+        QSignalSpy selected(&view, &DistributionView::tokenSelected),
+            branched(&view, &DistributionView::branchRequested);
         const auto shown = model::shownTokens(d.step(), d.document.view());
         const int row = view.table().currentRow() == 3 ? 4 : 3;
         const QPoint cell = view.table().visualItemRect(view.table().item(row, 1)).center();
