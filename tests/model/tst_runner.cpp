@@ -307,6 +307,17 @@ class TestRunner : public QObject {
         QVERIFY_EXCEPTION_THROWN(replay(folder("midway"), options), compute::Error);
     }
 
+    // A device that is not there ends the run: it is not decoded on another one.
+    void deviceThatIsNotThere() {
+        RunOptions options = scripted();
+        options.device = "cuda";
+        options.opener = [open = opener(three())](const fs::path& path, const compute::OpenOptions& how, std::stop_token stop) {
+            if (how.device != "cpu") throw compute::Error({.where = how.device, .what = "it is not here"});
+            return open(path, how, stop);
+        };
+        for (int n = 0; n < 20; ++n) QVERIFY_EXCEPTION_THROWN(runSession(threeSession(4), options), compute::Error);
+    }
+
     void failuresAreErrors() {
         Session s = threeSession(12);
         s.specialists[0].path = "missing";
