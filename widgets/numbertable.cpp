@@ -8,6 +8,7 @@ namespace {
 
 constexpr int kPadding = spacing::wide;  // between columns
 constexpr int kWidestHead = 140;         // longer heads end in "…" and are told on hover
+constexpr int kNarrowestName = 72;
 
 void setCell(QTableWidget& table, int row, int column, const QString& text, Ink ink, bool strong, Qt::Alignment side) {
     QTableWidgetItem* item = table.item(row, column);
@@ -51,6 +52,7 @@ void setTableShape(QTableWidget& table, const std::vector<Column>& columns, int 
     if (table.columnCount() != count) table.setColumnCount(count);
     QHeaderView& header = *table.horizontalHeader();
     const QFontMetrics numbers(numberFont(table.font())), words(header.font());
+    int room = table.viewport()->width();
     for (int c = 0; c < count; ++c) {
         const Column& column = columns[static_cast<std::size_t>(c)];
         QTableWidgetItem* head = table.horizontalHeaderItem(c);
@@ -61,11 +63,14 @@ void setTableShape(QTableWidget& table, const std::vector<Column>& columns, int 
         head->setText(column.head);
         head->setToolTip(column.help.isEmpty() ? column.head : column.help);
         head->setTextAlignment((c == 0 ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
-        header.setSectionResizeMode(c, c == 0 ? QHeaderView::Stretch : QHeaderView::Fixed);
         if (c == 0) continue;
+        header.setSectionResizeMode(c, QHeaderView::Fixed);
         const int word = std::min(words.horizontalAdvance(column.head), kWidestHead);
         header.resizeSection(c, std::max(word, numbers.horizontalAdvance(column.widest)) + kPadding);
+        room -= header.sectionSize(c);
     }
+    header.setSectionResizeMode(0, room < kNarrowestName ? QHeaderView::Fixed : QHeaderView::Stretch);
+    if (room < kNarrowestName) header.resizeSection(0, kNarrowestName);  // then the numbers are scrolled to
 }
 
 void setText(QTableWidget& table, int row, int column, const QString& text, Ink ink, bool strong) {
