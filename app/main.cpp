@@ -9,12 +9,12 @@
 
 #include "app/commands/commands.h"
 #include "compute/error.h"
+#include "compute/printable.h"
 
 namespace {
 
-int fail(int code, std::string sentence) {
-    std::replace(sentence.begin(), sentence.end(), '\n', ' ');
-    std::fprintf(stderr, "counterpoint: %s\n", sentence.c_str());
+int fail(int code, std::string_view sentence) {
+    std::fprintf(stderr, "counterpoint: %s\n", counterpoint::compute::printable(sentence).c_str());
     return code;
 }
 

@@ -85,6 +85,20 @@ void openAll(MainWindow& window, const WindowOptions& options) {
     window.openFiles(options.files);
 }
 
+/// A size that the docks do not fit into is refused, not changed.
+void resizeTo(MainWindow& window, const QSize& size) {
+    const auto shown = [](const QSize& s) { return std::to_string(s.width()) + "x" + std::to_string(s.height()); };
+    const QSize least = window.minimumSizeHint().expandedTo(window.minimumSize());
+    if (size.width() < least.width() || size.height() < least.height())
+        throw compute::Error({.where = "--size " + shown(size),
+                              .what = "the window does not fit into it",
+                              .expected = "at least " + shown(least),
+                              .found = {},
+                              .advice = {},
+                              .details = {}});
+    window.resize(size);
+}
+
 int screenshot(MainWindow& window, const WindowOptions& options) {
     model::Document& document = window.document();
     openAll(window, options);
@@ -116,14 +130,6 @@ std::unique_ptr<compute::Source> openBehindTheWindow(const std::filesystem::path
 }
 
 int runWindow(const WindowOptions& options, int& argc, char** argv) {
-    if (const QString name = QString::fromStdString(options.perspective);
-        !name.isEmpty() && !Perspectives::names().contains(name))
-        throw compute::Error({.where = "perspective '" + options.perspective + "'",
-                              .what = "there is no such perspective",
-                              .expected = Perspectives::names().join(QStringLiteral(", ")).toStdString(),
-                              .found = {},
-                              .advice = {},
-                              .details = {}});
     QCoreApplication::setOrganizationName(QStringLiteral("counterpoint"));
     QCoreApplication::setApplicationName(QStringLiteral("counterpoint"));
     QCoreApplication::setApplicationVersion(QLatin1String(compute::version()));
@@ -140,7 +146,7 @@ int runWindow(const WindowOptions& options, int& argc, char** argv) {
     application.document = &document;
     MainWindow window(document, settings);
     window.restore(QString::fromStdString(options.perspective));
-    if (!options.size.isEmpty()) window.resize(options.size);
+    if (!options.size.isEmpty()) resizeTo(window, options.size);
     widgets::applyTheme(application, theme);  // the sheet last: see palette.h
     int code = 0;
     QObject::connect(&window, &MainWindow::firstPaint, &window, [&] {

@@ -2,14 +2,10 @@
 
 #include <utility>
 
+#include "compute/printable.h"
+
 namespace counterpoint::compute {
 namespace {
-
-std::string oneLine(std::string text) {
-    for (char& c : text)
-        if (c == '\n' || c == '\r' || c == '\t') c = ' ';
-    return text;
-}
 
 std::string compose(const ErrorParts& p) {
     std::string s;
@@ -23,7 +19,7 @@ std::string compose(const ErrorParts& p) {
         s += " (found " + p.found + ")";
     if (!p.advice.empty()) s += "; " + p.advice;
     if (!s.ends_with('.')) s += '.';  // a sentence that was told before stays one
-    return oneLine(std::move(s));
+    return printable(s);
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ class Decoder {
         if (m_rack.require(m_session, !m_request.feedAll, m_outbox, m_controls.stop) == Outcome::Cancelled) return end("user");
         start();
         const bool score = m_session.mode == Mode::Score && m_request.ids.empty();
+        m_scoring = score;
         const bool resumed = m_store->end() > 0;
         const Position given = length();
         const bool lastIsForced = isForced(given - 1);
@@ -55,16 +56,11 @@ class Decoder {
     void start() {
         const auto tokenizer = m_rack.tokenizer();
         m_tokens = m_request.ids.empty() ? promptTokens(m_session, tokenizer.get(), m_rack.vocabulary()) : m_request.ids;
+        requireStopIds(m_session, m_rack.vocabulary());
         m_promptLength = m_request.promptLength < 0 ? length() : std::min(m_request.promptLength, length());
         m_rack.prepare(m_session, m_request.feedAll);
         m_limit = m_rack.maxPositions(m_session);
-        if (m_limit > 0 && length() > m_limit)
-            throw compute::Error({.where = "prompt",
-                                  .what = "it is longer than the tightest model of the rack can read",
-                                  .expected = "at most " + std::to_string(m_limit) + " tokens",
-                                  .found = std::to_string(length()),
-                                  .advice = "shorten it",
-                                  .details = {}});
+        m_rack.requireRoom(m_session, length());
         m_store = m_request.store ? m_request.store : std::make_shared<LogitStore>(m_rack.vocabulary(), m_session.sourceCount());
         m_recipe = toRecipe(m_session, m_rack.statedStopIds(m_session), m_revision);
         m_maxNewTokens = m_session.decoding.maxNewTokens;
@@ -118,7 +114,7 @@ class Decoder {
         step->revision = m_recipe.revision;
         step->forwardMs = milliseconds(forwarded - begin);
         step->composeMs = milliseconds(Clock::now() - forwarded);
-        if (!token) {
+        if (!token || m_scoring) {
             m_newTokens += 1;
             m_decodeMs += step->forwardMs + step->composeMs;
         }
@@ -161,7 +157,9 @@ class Decoder {
     compute::Recipe m_recipe;
     compute::Stages<float> m_stages;
     std::uint64_t m_revision = 1;
-    std::int64_t m_newTokens = 0, m_maxNewTokens = 0;
+    bool m_scoring = false;
+    std::int64_t m_newTokens = 0;  ///< drawn; in score mode the positions scored
+    std::int64_t m_maxNewTokens = 0;
     double m_decodeMs = 0;
     TokenId m_stopId = kNoToken;
 };

@@ -42,7 +42,7 @@ void requireBuilt(const Session& session) {
                          .details = {}});
     for (std::size_t i = 0; i < session.sourceCount(); ++i) {
         const SourceEntry& s = session.source(i);
-        if (s.routing.is_null() || !session.uses(i)) continue;
+        if (s.routing.is_null() || !records(session, i)) continue;
         const std::string mode = s.routing.value("mode", OrderedJson("deterministic")).dump();
         if (mode != "\"deterministic\"")
             throw Error({.where = "source '" + s.name + "', \"routing\"",
@@ -88,7 +88,7 @@ Outcome LoadedRack::load(const LoadRequest& request, Outbox& outbox, std::stop_t
         const SourceEntry& entry = session.source(i);
         Slot& slot = slots[i];
         slot.path = session.resolve(entry.path).string();
-        if (request.onlyUsed && !session.uses(i)) continue;
+        if (request.onlyUsed && !records(session, i)) continue;
         compute::OpenOptions options = request.options;
         options.progress = [&](double fraction, std::string_view what) {
             outbox.push(Progress{"Loading " + entry.name, fraction, {}});
@@ -100,7 +100,7 @@ Outcome LoadedRack::load(const LoadRequest& request, Outbox& outbox, std::stop_t
             if (!slot.source) return Outcome::Cancelled;
             if (i > 0) compute::requireComposable(session.base.name, *slots[0].source, entry.name, *slot.source);
         } catch (const Error& e) {
-            if (session.uses(i)) throw;
+            if (records(session, i)) throw;
             slot.source.reset();
             notices.push_back("Source '" + entry.name + "' is switched off and could not be loaded: " + e.sentence());
             continue;
@@ -110,7 +110,7 @@ Outcome LoadedRack::load(const LoadRequest& request, Outbox& outbox, std::stop_t
                            .source = std::make_unique<BorrowedSource>(slot.source),
                            .temperature = entry.temperature,
                            .prefix = {},
-                           .used = session.uses(i)});
+                           .used = records(session, i)});
         const auto tokenizer = slot.source->tokenizer();
         compute::SourceInfo info = slot.source->info();
         info.path = slot.path;
@@ -136,7 +136,7 @@ Outcome LoadedRack::load(const LoadRequest& request, Outbox& outbox, std::stop_t
 
 Outcome LoadedRack::require(const Session& session, bool onlyUsed, Outbox& outbox, std::stop_token stop) {
     bool open = m_whole && sameSources(m_session, session) && (onlyUsed || !m_onlyUsed);
-    for (std::size_t i = 0; open && i < m_slots.size(); ++i) open = m_slots[i].source != nullptr || !session.uses(i);
+    for (std::size_t i = 0; open && i < m_slots.size(); ++i) open = m_slots[i].source != nullptr || !records(session, i);
     if (open) {
         requireBuilt(session);
         return Outcome::Done;
@@ -171,6 +171,29 @@ Position LoadedRack::maxPositions(const Session& session) const {
     return tightest;
 }
 
+void LoadedRack::requireRoom(const Session& session, Position length) const {
+    for (std::size_t i = 0; i < m_slots.size(); ++i) {
+        const Slot& slot = m_slots[i];
+        if (!slot.source || !session.uses(i)) continue;
+        const Position limit = slot.source->info().maxPositions;
+        if (limit == 0 || length + slot.prefixLength <= limit) continue;
+        const std::string name = "source '" + session.source(i).name + "'", longest = "at most " + std::to_string(limit) + " tokens";
+        if (slot.prefixLength == 0)
+            throw Error({.where = "prompt",
+                         .what = "it is longer than " + name + " can read",
+                         .expected = longest,
+                         .found = std::to_string(length),
+                         .advice = "shorten it",
+                         .details = {}});
+        throw Error({.where = name + ", \"prefix\"",
+                     .what = "prefix and prompt together are longer than it can read",
+                     .expected = longest,
+                     .found = std::to_string(slot.prefixLength) + " and " + std::to_string(length),
+                     .advice = slot.prefixLength >= length ? "shorten the prefix" : "shorten the prompt",
+                     .details = {}});
+    }
+}
+
 void LoadedRack::prepare(const Session& session, bool feedAll) {
     const auto base = tokenizer();
     for (std::size_t i = 0; i < m_slots.size(); ++i) {
@@ -190,7 +213,7 @@ void LoadedRack::prepare(const Session& session, bool feedAll) {
         }
         slot.prefixLength = static_cast<std::int64_t>(prefix.size());
         m_ensemble->setMember(static_cast<std::size_t>(slot.member), entry.temperature, std::move(prefix),
-                              feedAll || session.uses(i));
+                              feedAll || records(session, i));
     }
     m_prepared = session;
 }
@@ -217,6 +240,12 @@ Outcome LoadedRack::forward(std::span<const TokenId> ids, Position firstRow, std
     return Outcome::Done;
 }
 
+bool records(const Session& session, std::size_t i) {
+    return i == 0 || session.source(i).enabled ||
+           std::any_of(session.specialists.begin(), session.specialists.end(),
+                       [&](const SourceEntry& s) { return s.enabled && session.referenceIndex(s) == static_cast<int>(i); });
+}
+
 std::vector<TokenId> promptTokens(const Session& session, const compute::Tokenizer* tokenizer, std::int64_t vocabulary) {
     const auto fail = [](const std::string& what, const std::string& advice) {
         throw Error({.where = "prompt", .what = what, .expected = {}, .found = {}, .advice = advice, .details = {}});
@@ -236,8 +265,22 @@ std::vector<TokenId> promptTokens(const Session& session, const compute::Tokeniz
         if (rule == AddBos::True && !bos) fail("add_bos is true, but the tokenizer has no start token", "set it to \"auto\"");
         if (bos && (rule == AddBos::True || (rule == AddBos::Auto && tokenizer->addsBos()))) ids.insert(ids.begin(), *bos);
     }
+    if (ids.empty() && session.promptIds)
+        fail("prompt_ids is an empty list, so there is no token to go on from", "give at least one id, or null to read the prompt's text");
     if (ids.empty()) fail("it is empty and the tokenizer adds no start token", "write at least one word");
     return ids;
+}
+
+void requireStopIds(const Session& session, std::int64_t vocabulary) {
+    if (!session.decoding.stopIds) return;
+    for (const TokenId id : *session.decoding.stopIds)
+        if (id < 0 || id >= vocabulary)
+            throw Error({.where = "decoding, \"stop_ids\"",
+                         .what = "there is no token of that id",
+                         .expected = "0 to " + std::to_string(vocabulary - 1),
+                         .found = std::to_string(id),
+                         .advice = {},
+                         .details = {}});
 }
 
 }  // namespace counterpoint::model

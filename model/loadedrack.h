@@ -31,6 +31,8 @@ class LoadedRack {
     /// The tightest limit in shared positions over the sources with a say; 0: none.
     compute::Position maxPositions(const Session& session) const;
 
+    /// Error naming the source whose prefix and the prompt of `length` tokens are longer than it can read (after prepare).
+    void requireRoom(const Session& session, compute::Position length) const;
     /// Temperatures and prefixes of the session; which sources are fed.
     void prepare(const Session& session, bool feedAll);
     /// Rows about positions firstRow..ids.size(), one entry per source of the session (empty: not fed).
@@ -58,5 +60,11 @@ class LoadedRack {
 
 /// The session's prompt as ids: prompt_ids as they are; else BOS by the session's rule (HAZARDS A24) and the text.
 std::vector<compute::TokenId> promptTokens(const Session& session, const compute::Tokenizer* tokenizer, std::int64_t vocabulary);
+
+/// Whether source i has rows in a run: it is used, or it is enabled with w = 0 (R1 skips it, its rows are kept), or it is the
+/// reference of one that is enabled.
+bool records(const Session& session, std::size_t i);
+/// Error where the session's own stop ids are not all in the vocabulary.
+void requireStopIds(const Session& session, std::int64_t vocabulary);
 
 }  // namespace counterpoint::model

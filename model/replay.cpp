@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
 
 namespace counterpoint::model {
 
@@ -21,10 +22,26 @@ struct StoredRow {
     Position position = 0;
     std::optional<compute::TokenId> token;
     double composed = 0;
+    OrderedJson json;
 };
 
-StoredRow storedRow(std::string_view line, const std::string& where) {
-    const OrderedJson json = compute::parseOrderedJson(line, where);
+/// A run directory as it stands.
+struct StoredRun {
+    Session session;
+    OrderedJson summary;
+    std::string file, trace;
+    std::vector<std::string_view> lines;  ///< of `trace`
+
+    /// What summary.json says under `key`; empty when it says nothing.
+    std::string text(const char* key) const {
+        const auto found = summary.find(key);
+        return found != summary.end() && found->is_string() ? found->get<std::string>() : std::string();
+    }
+    /// It ended before its own end: its last row is no verdict on what would have come.
+    bool cut() const { return text("stop") == "user" || text("stop") == "error"; }
+};
+
+StoredRow rowOf(OrderedJson json, const std::string& where) {
     try {
         StoredRow row;
         row.position = json.at("position").get<Position>();
@@ -32,10 +49,22 @@ StoredRow storedRow(std::string_view line, const std::string& where) {
             row.token = json.at("token").get<compute::TokenId>();
             row.composed = compute::toNumber(json.at("log_probs").at("composed"), where);
         }
+        row.json = std::move(json);
         return row;
     } catch (const OrderedJson::exception& e) {
         throw compute::Error({.where = where, .what = "this is not a row of a trace", .expected = "position, token and log_probs.composed",
                               .found = {}, .advice = {}, .details = e.what()});
+    }
+}
+
+StoredRow rowAt(const std::vector<std::string_view>& lines, std::size_t i, const std::string& file) {
+    const std::string where = file + ", line " + std::to_string(i + 1);
+    try {
+        return rowOf(compute::parseOrderedJson(lines[i], where), where);
+    } catch (const compute::Error& error) {  // the parser counts from the line it was given
+        compute::ErrorParts parts = error.parts();
+        parts.where = where;
+        throw compute::Error(std::move(parts));
     }
 }
 
@@ -47,6 +76,17 @@ std::vector<std::string_view> linesOf(std::string_view text) {
         text.remove_prefix(std::min(end + 1, text.size()));
     }
     return lines;
+}
+
+StoredRun readRun(const std::filesystem::path& directory) {
+    StoredRun run;
+    std::vector<std::string> warnings;
+    run.session = readSession(directory / "session.json", warnings);
+    run.summary = compute::readOrderedJson(directory / "summary.json");
+    run.file = (directory / "trace.jsonl").string();
+    run.trace = compute::readFile(directory / "trace.jsonl", std::uint64_t{4} << 30);
+    run.lines = linesOf(run.trace);
+    return run;
 }
 
 std::string shortNumber(double x) {
@@ -61,43 +101,96 @@ double gapOf(double a, double b) {
     return std::isnan(gap) ? std::numeric_limits<double>::infinity() : gap;
 }
 
+/// "log_probs.math", "top 3.token": the first key in which `then` is not `now`; empty where they are equal.
+std::string firstDifference(const OrderedJson& then, const OrderedJson& now, const std::string& key) {
+    if (then == now) return {};
+    const std::string inside = key.empty() ? key : key + ".";
+    if (then.is_object() && now.is_object()) {
+        for (const auto& [name, value] : now.items()) {
+            const auto found = then.find(name);
+            if (found == then.end()) return inside + name;
+            if (const std::string inner = firstDifference(*found, value, inside + name); !inner.empty()) return inner;
+        }
+        for (const auto& [name, value] : then.items())
+            if (!now.contains(name)) return inside + name;
+    }
+    if (then.is_array() && now.is_array() && then.size() == now.size())
+        for (std::size_t i = 0; i < now.size(); ++i) {
+            const std::string entry = key + " " + std::to_string(i + 1);
+            if (const std::string inner = firstDifference(then[i], now[i], entry); !inner.empty()) return inner;
+        }
+    return key;
+}
+
+/// The options of a replay: where nothing was asked for, as the run was decoded. Says what cannot be as it was.
+RunOptions asDecoded(const StoredRun& run, RunOptions options, std::string& remarks) {
+    if (options.dtype.empty() && run.text("dtype").find(',') == std::string::npos) options.dtype = run.text("dtype");
+    if (const std::string device = run.text("device"); options.device.empty() && !device.empty() && device != "cpu") {
+        const std::vector<compute::DeviceInfo> here = compute::devices();
+        if (std::any_of(here.begin(), here.end(), [&](const compute::DeviceInfo& d) { return d.id == device; }))
+            options.device = device;
+        else
+            remarks += "The run was decoded on " + device + ", which is not here: the processor is used. ";
+    }
+    return options;
+}
+
+/// The session up to the stored rows: what a run that was cut would have gone on to is not decoded.
+Session asFarAsStored(const StoredRun& run) {
+    Session session = run.session;
+    if (!run.cut()) return session;
+    std::int64_t drawn = 0;
+    for (std::size_t i = 0; i < run.lines.size(); ++i) {
+        const StoredRow row = rowAt(run.lines, i, run.file);
+        const auto prompt = row.json.find("prompt");
+        drawn += row.token && (prompt == row.json.end() || *prompt != true) ? 1 : 0;
+    }
+    session.decoding.maxNewTokens = drawn;
+    return session;
+}
+
+/// Weights that are no longer those the run was decoded with.
+std::string changedWeights(const StoredRun& run, const RunResult& result) {
+    std::string sentences;
+    for (std::size_t i = 0; i < run.session.sourceCount(); ++i) {
+        const SourceEntry& source = run.session.source(i);
+        const auto now = result.sha256.find(source.name);
+        if (source.sha256.empty() || now == result.sha256.end() || now->second == source.sha256) continue;
+        sentences += "The weights of source '" + source.name + "' in " + run.session.resolve(source.path).string() +
+                     " are not those of the run (SHA-256 " + now->second.substr(0, 12) + " instead of " + source.sha256.substr(0, 12) +
+                     "). ";
+    }
+    return sentences;
+}
+
 ReplayVerdict diverged(Position position, double gap, const std::string& how) {
     return {ReplayVerdict::Kind::Diverged, position, gap, "Diverged at position " + std::to_string(position) + ": " + how + "."};
 }
 
-}  // namespace
-
-ReplayVerdict replay(const std::filesystem::path& directory, const RunOptions& options) {
-    std::vector<std::string> warnings;
-    const Session session = readSession(directory / "session.json", warnings);
-    const OrderedJson summary = compute::readOrderedJson(directory / "summary.json");
-    const std::string stored = compute::readFile(directory / "trace.jsonl", std::uint64_t{4} << 30);
-    const std::vector<std::string_view> then = linesOf(stored);
-
-    const RunResult result = runSession(session, options);
-    // A run that ended in an error may end in it again; any other must not.
-    if (result.failure && summary.value("stop", std::string()) != "error") raise(*result.failure);
+ReplayVerdict compare(const StoredRun& run, const RunResult& result) {
     const std::string text = traceJsonl(result.trace);
-    const std::vector<std::string_view> now = linesOf(text);
+    const std::vector<std::string_view>& then = run.lines;
+    std::vector<std::string_view> now = linesOf(text);
+    if (run.cut()) now.resize(std::min(now.size(), then.size()));  // a prompt that was being read is read to its end
 
     const OrderedJson prompt(std::vector<compute::TokenId>(result.trace.tokens.begin(), result.trace.tokens.begin() + result.trace.promptLength));
-    if (const auto storedPrompt = summary.find("prompt_ids"); storedPrompt != summary.end() && *storedPrompt != prompt) {
+    if (const auto stored = run.summary.find("prompt_ids"); stored != run.summary.end() && *stored != prompt) {
         std::size_t i = 0;
-        while (i < std::min(prompt.size(), storedPrompt->size()) && prompt[i] == (*storedPrompt)[i]) ++i;
+        while (stored->is_array() && i < std::min(prompt.size(), stored->size()) && prompt[i] == (*stored)[i]) ++i;
         return diverged(static_cast<Position>(i), 0, "the prompt's tokens differ");
     }
     ReplayVerdict verdict;
-    const bool sameDevice = summary.value("device", std::string()) == result.device;
+    const bool sameDevice = run.text("device") == result.device;
     const double tolerance = sameDevice ? kSameDevice : kOtherDevice;
-    bool identical = then.size() == now.size();
+    std::string first;  // what is stored otherwise
     for (std::size_t i = 0; i < std::max(then.size(), now.size()); ++i) {
-        const auto where = [&] { return (directory / "trace.jsonl").string() + ", line " + std::to_string(i + 1); };
-        if (i >= now.size()) return diverged(storedRow(then[i], where()).position, verdict.gap, "the text now ends before it");
-        if (i >= then.size()) return diverged(storedRow(now[i], "replay").position, verdict.gap, "the stored text ends before it");
+        if (i >= now.size()) return diverged(rowAt(then, i, run.file).position, verdict.gap, "the text now ends before it");
+        if (i >= then.size()) return diverged(rowAt(now, i, "replay").position, verdict.gap, "the stored text ends before it");
         if (then[i] == now[i]) continue;
-        identical = false;
-        const StoredRow a = storedRow(then[i], where());
-        const StoredRow b = storedRow(now[i], "replay");
+        const StoredRow a = rowAt(then, i, run.file);
+        const StoredRow b = rowAt(now, i, "replay");
+        const std::string key = firstDifference(a.json, b.json, {});
+        if (key.empty()) continue;
         const double gap = gapOf(a.composed, b.composed);
         verdict.gap = std::max(verdict.gap, gap);
         if (a.position != b.position || a.token != b.token)
@@ -105,14 +198,39 @@ ReplayVerdict replay(const std::filesystem::path& directory, const RunOptions& o
         if (gap > tolerance)
             return diverged(b.position, gap,
                             "log p of the token differs by " + shortNumber(gap) + " nats, more than " + shortNumber(tolerance));
+        if (first.empty()) first = "'" + key + "' at position " + std::to_string(b.position);
     }
-    if (identical) {
-        verdict.sentence = "Identical: the same tokens and the same bits in " + std::to_string(now.size()) + " rows.";
+    const std::string reach = !run.cut()                    ? ""
+                              : run.text("stop") == "error" ? " up to where the run failed"
+                                                            : " up to where the run was stopped";
+    if (first.empty()) {
+        verdict.sentence = "Identical" + reach + ": the same tokens and the same bits in " + std::to_string(now.size()) + " rows.";
     } else {
         verdict.kind = ReplayVerdict::Kind::WithinTolerance;
-        verdict.sentence = "Within tolerance: the same tokens; log p differs by at most " + shortNumber(verdict.gap) + " nats (allowed " +
-                           shortNumber(tolerance) + (sameDevice ? ", same device)." : ", another device).");
+        verdict.sentence = "Within tolerance" + reach + ": the same tokens; log p of them differs by at most " + shortNumber(verdict.gap) +
+                           " nats (allowed " + shortNumber(tolerance) + (sameDevice ? ", same device" : ", another device") +
+                           "), and the first stored value that differs is " + first + ".";
     }
+    return verdict;
+}
+
+}  // namespace
+
+ReplayVerdict replay(const std::filesystem::path& directory, const RunOptions& options) {
+    const StoredRun run = readRun(directory);
+    if (run.cut() && run.lines.empty())
+        throw compute::Error({.where = directory.string(),
+                              .what = "there is nothing to compare, since the run ended before its first row",
+                              .expected = {},
+                              .found = {},
+                              .advice = "run the session again",
+                              .details = {}});
+    std::string remarks;
+    const RunResult result = runSession(asFarAsStored(run), asDecoded(run, options, remarks));
+    // A run that ended in an error may end in it again; any other must not.
+    if (result.failure && run.text("stop") != "error") raise(*result.failure);
+    ReplayVerdict verdict = compare(run, result);
+    verdict.sentence = changedWeights(run, result) + remarks + verdict.sentence;
     return verdict;
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 namespace counterpoint::model {
 
@@ -26,10 +27,14 @@ class Collector {
     void operator()(const Progress& e) {
         if (m_options.progress) m_options.progress(e);
     }
+    /// It could not be loaded as asked: what the lane decodes all the same is not the run.
+    bool failedToLoad() const { return m_failedToLoad; }
     void operator()(const Failure& e) {
         if (!m_failure) m_failure = e;
+        m_failedToLoad = m_failedToLoad || !m_started;
     }
     void operator()(const TraceStarted& e) {
+        m_started = true;
         Trace& t = m_result.trace;
         t.tokens = e.tokens;
         t.tokenBytes = e.tokenBytes;
@@ -58,7 +63,7 @@ class Collector {
     std::optional<Failure> m_failure;
     std::vector<compute::SourceInfo> m_infos;
     std::map<std::string, std::string> m_hashes;
-    bool m_ended = false, m_idle = false;
+    bool m_started = false, m_failedToLoad = false, m_ended = false, m_idle = false;
 };
 
 void recordHashes(RunResult& result, const std::map<std::string, std::string>& hashes) {
@@ -87,13 +92,16 @@ void raise(const Failure& failure) {
 RunResult runSession(const Session& session, const RunOptions& options) {
     RunResult result;
     result.trace.session = session;
+    result.trace.sources = session.sourceNames();  // a run that is stopped while it loads has them too
     result.threads = options.threads > 0 ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency() - 1));
+    result.device = options.device.empty() ? "cpu" : options.device;
+    result.dtype = options.dtype;
     Collector collector(result, options);
     {
         Engine engine(options.opener);
         const std::stop_callback onStop(options.stop, [&engine] { engine.stop(); });
         compute::OpenOptions open;
-        open.device = options.device;
+        open.device = result.device;
         open.dtype = options.dtype;
         open.threads = options.threads;
         open.cache = options.cache;
@@ -104,9 +112,11 @@ RunResult runSession(const Session& session, const RunOptions& options) {
         request.everyRow = options.dumps.contains("sources");
         engine.decode(std::move(request));
         if (options.stop.stop_requested()) engine.stop();
+        bool stopped = false;
         while (!collector.finished()) {
             engine.waitForEvents();
             for (Event& event : engine.drain()) std::visit(collector, event);
+            if (collector.failedToLoad() && !std::exchange(stopped, true)) engine.stop();
             if (options.progress && !result.trace.steps.empty() && result.trace.stop.empty()) {
                 const auto made = static_cast<double>(result.trace.tokens.size()) - static_cast<double>(result.trace.promptLength);
                 const auto wanted = static_cast<double>(std::max<std::int64_t>(1, session.decoding.maxNewTokens));
@@ -115,12 +125,16 @@ RunResult runSession(const Session& session, const RunOptions& options) {
         }
     }
     result.failure = collector.failure();
-    if (result.failure && result.trace.steps.empty()) raise(*result.failure);
+    if (result.failure && (collector.failedToLoad() || result.trace.steps.empty())) raise(*result.failure);
     recordHashes(result, collector.hashes());
     result.versions = {{"counterpoint", compute::version()}, {"qt", qVersion()}};
     if (!collector.infos().empty()) {
         result.device = collector.infos().front().device;
-        result.dtype = collector.infos().front().dtype;
+        result.dtype.clear();
+        std::vector<std::string> dtypes;
+        for (const compute::SourceInfo& info : collector.infos())
+            if (std::find(dtypes.begin(), dtypes.end(), info.dtype) == dtypes.end()) dtypes.push_back(info.dtype);
+        for (const std::string& dtype : dtypes) result.dtype += (result.dtype.empty() ? "" : ",") + dtype;
         const bool network = std::any_of(collector.infos().begin(), collector.infos().end(),
                                          [](const compute::SourceInfo& i) { return i.kind == "model" || i.kind == "torchscript"; });
         if (network)

@@ -12,7 +12,8 @@
 namespace counterpoint::model {
 
 struct RunOptions {
-    std::string device = "cpu", dtype;
+    std::string device;                 ///< empty: cpu; replay: where the run was decoded
+    std::string dtype;                  ///< empty: each model's own; replay: what the run was decoded in
     int threads = 0;
     bool cache = true;
     std::set<std::string> dumps;        ///< "log_prob", "sources"
@@ -23,7 +24,8 @@ struct RunOptions {
 
 struct RunResult {
     Trace trace;
-    std::string device, dtype;
+    std::string device;
+    std::string dtype;                           ///< the sources' dtypes, each once, with commas between them
     int threads = 0;
     std::vector<std::pair<std::string, std::string>> versions;
     std::map<std::string, std::string> sha256;   ///< by source name
@@ -43,16 +45,19 @@ void requireRunDirectory(const std::filesystem::path& directory);
 /// trace.jsonl of a run: one object a line, floats in their shortest form that reads back to the same bits.
 std::string traceJsonl(const Trace& trace);
 
-/// SPEC.md 2: trace.jsonl, summary.json, session.json (paths relative to the run directory), dumps.
-void writeRun(const RunResult& result, const std::filesystem::path& directory, const std::set<std::string>& dumps);
+/// SPEC.md 2: trace.jsonl, summary.json, session.json (paths relative to the run directory), dumps. What an earlier run wrote there
+/// is removed first, its figures too. Returns a sentence for each dump that is left out because no row was decoded.
+std::vector<std::string> writeRun(const RunResult& result, const std::filesystem::path& directory, const std::set<std::string>& dumps);
 
 struct ReplayVerdict {
     enum class Kind { Identical, WithinTolerance, Diverged } kind = Kind::Identical;
     compute::Position position = -1;   ///< first divergent
     double gap = 0;                    ///< largest |Δ log_probs.composed|
-    std::string sentence;
+    std::string sentence;              ///< begins with what is not as it was: changed weights, a device that is not here
 };
-/// Decodes again from DIR/session.json. identical: ids and stored bits equal; within tolerance: 1e-4 on the same device, else 5e-3.
+/// Decodes again from DIR/session.json, on the device and in the dtype of summary.json unless the options name others. identical:
+/// ids and stored bits equal; within tolerance: 1e-4 on the same device, else 5e-3. A run that was stopped or that failed is
+/// compared up to its last row; one without a row is an Error (exit code 1: it is neither confirmed nor diverged).
 ReplayVerdict replay(const std::filesystem::path& directory, const RunOptions& options);
 
 }  // namespace counterpoint::model

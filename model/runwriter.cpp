@@ -5,6 +5,8 @@
 #include "compute/files/safetensors.h"
 #include "compute/files/sha256.h"
 #include "compute/text/utf8stream.h"
+#include "model/diagnostics.h"
+#include "model/loadedrack.h"
 #include "model/runner.h"
 
 #include <algorithm>
@@ -40,12 +42,17 @@ struct Column {
     std::string name;
 };
 
-/// Sources with a say: the ones `run` feeds, whoever decoded the trace.
+/// The sources `run` feeds, whoever decoded the trace.
 std::vector<Column> columnsOf(const Trace& trace) {
     std::vector<Column> columns;
     for (std::size_t i = 0; i < trace.sources.size(); ++i)
-        if (i >= trace.session.sourceCount() || trace.session.uses(i)) columns.push_back({i, trace.sources[i]});
+        if (i >= trace.session.sourceCount() || records(trace.session, i)) columns.push_back({i, trace.sources[i]});
     return columns;
+}
+
+/// Whether source i gave a row about that position.
+bool fed(const Trace& trace, Position position, std::size_t source) {
+    return trace.store == nullptr || !trace.store->row(position, source).empty();
 }
 
 std::string winnerName(const Diagnostics& d, const Trace& trace) {
@@ -98,6 +105,10 @@ OrderedJson rowJson(const Step& step, const Trace& trace, const std::vector<Colu
     const bool token = step.token != compute::kNoToken;
     OrderedJson logProbs, eos = OrderedJson::object(), activity = OrderedJson::object();
     for (const Column& c : columns) {
+        if (!fed(trace, step.position, c.source)) {  // past its own limit, without a say in the text
+            if (token) logProbs[c.name] = eos[c.name] = activity[c.name] = OrderedJson();
+            continue;
+        }
         if (token) logProbs[c.name] = real(step.logProbs.at(c.source));
         if (c.source < d.eos.size()) eos[c.name] = number(d.eos[c.source]);
         if (c.source > 0 && c.source < d.activity.size()) activity[c.name] = number(d.activity[c.source]);
@@ -160,7 +171,7 @@ OrderedJson summaryJson(const RunResult& result) {
 }
 
 /// log_prob [T,V]: stage temperature of every row of the trace, composed again from the store.
-void writeLogProb(const Trace& trace, const std::filesystem::path& file) {
+std::string writeLogProb(const Trace& trace, const std::filesystem::path& file) {
     const compute::Recipe recipe = toRecipe(trace.session, trace.stopIds, 0);
     const auto rows = static_cast<std::int64_t>(trace.steps.size());
     std::vector<float> all;
@@ -175,10 +186,11 @@ void writeLogProb(const Trace& trace, const std::filesystem::path& file) {
                                         .shape = {rows, trace.store->vocabulary()},
                                         .bytes = std::as_bytes(std::span(all))};
     compute::writeSafetensors(file, {&tensor, 1}, {{"format", "counterpoint.log_prob/1"}});
+    return {};
 }
 
 /// A recording: row t of every source is about token t + 1. Rows are given at the source's own temperature 1.
-void writeSources(const Trace& trace, const std::filesystem::path& file) {
+std::string writeSources(const Trace& trace, const std::filesystem::path& file) {
     const LogitStore& store = *trace.store;
     const Position count = std::min(static_cast<Position>(trace.tokens.size()), store.end() - 1);
     if (store.first() > 1 || count < 1)
@@ -194,7 +206,12 @@ void writeSources(const Trace& trace, const std::filesystem::path& file) {
     std::vector<std::vector<float>> rows;
     const std::vector<Column> columns = columnsOf(trace);
     rows.reserve(columns.size());
+    std::string leftOut;
     for (const Column& c : columns) {
+        if (!fed(trace, count, c.source)) {
+            leftOut += file.filename().string() + " leaves out source '" + c.name + "', whose positions ended before the text.";
+            continue;
+        }
         const auto temperature = static_cast<float>(trace.session.source(c.source).temperature);
         std::vector<float>& all = rows.emplace_back();
         for (Position p = 1; p <= count; ++p)
@@ -207,6 +224,25 @@ void writeSources(const Trace& trace, const std::filesystem::path& file) {
     std::map<std::string, std::string> metadata{{"format", "counterpoint.recording/1"}, {"base", trace.sources.front()}};
     if (trace.tokenizer) metadata["tokenizer"] = rebased(trace.session, file).base.path;
     compute::writeSafetensors(file, tensors, metadata);
+    return leftOut;
+}
+
+struct Dump {
+    const char* name;
+    std::string (*write)(const Trace& trace, const std::filesystem::path& file);  ///< a sentence about what is left out
+};
+constexpr std::array kDumps = {Dump{"log_prob", writeLogProb}, Dump{"sources", writeSources}};
+
+/// Dumps and figures that would not belong to the new trace; what a person put there stays.
+void removeEarlierRun(const std::filesystem::path& directory) {
+    for (const Dump& dump : kDumps) std::filesystem::remove(directory / (std::string(dump.name) + ".safetensors"));
+    const std::filesystem::path figures = directory / "figures";
+    std::error_code kept;
+    if (!std::filesystem::is_directory(figures, kept)) return;
+    for (const DiagnosticRow& row : diagnostics())
+        for (const char* ending : {".pdf", ".svg", ".png", ".csv", ".json"})
+            std::filesystem::remove(figures / (std::string(row.id) + ending));
+    std::filesystem::remove(figures, kept);
 }
 
 }  // namespace
@@ -246,22 +282,25 @@ void requireRunDirectory(const std::filesystem::path& directory) {
             refuse("it holds other files", "give another --out or empty it");
 }
 
-void writeRun(const RunResult& result, const std::filesystem::path& directory, const std::set<std::string>& dumps) {
+std::vector<std::string> writeRun(const RunResult& result, const std::filesystem::path& directory,
+                                  const std::set<std::string>& dumps) {
     requireRunDirectory(directory);
     std::filesystem::create_directories(directory);
+    removeEarlierRun(directory);
     const Trace& trace = result.trace;
     compute::writeFile(directory / "trace.jsonl", traceJsonl(trace));
-    const std::array<std::pair<const char*, void (*)(const Trace&, const std::filesystem::path&)>, 2> writers = {
-        {{"log_prob", writeLogProb}, {"sources", writeSources}}};
-    for (const auto& [name, write] : writers) {
-        const std::filesystem::path file = directory / (std::string(name) + ".safetensors");
-        if (dumps.contains(name))
-            write(trace, file);
-        else
-            std::filesystem::remove(file);  // an earlier run's would not belong to this trace
+    std::vector<std::string> leftOut;
+    for (const Dump& dump : kDumps) {
+        if (!dumps.contains(dump.name)) continue;
+        const std::string file = std::string(dump.name) + ".safetensors";
+        if (trace.store == nullptr || trace.store->end() == 0)
+            leftOut.push_back(file + " is left out: no row was decoded.");
+        else if (std::string sentence = dump.write(trace, directory / file); !sentence.empty())
+            leftOut.push_back(std::move(sentence));
     }
     writeSession(trace.session, directory / "session.json");
     compute::writeFile(directory / "summary.json", summaryJson(result).dump(2) + "\n");
+    return leftOut;
 }
 
 }  // namespace counterpoint::model

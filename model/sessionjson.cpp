@@ -93,7 +93,12 @@ SourceEntry readSource(const OrderedJson& json, const std::string& where, bool s
     reader.string("prefix", entry.prefix);
     reader.string("source", entry.sourceInFile);
     reader.string("tokenizer", entry.tokenizer);
-    reader.string("sha256", entry.sha256);
+    if (const auto v = reader.takeNonNull("sha256")) {
+        const auto hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+        if (v->is_string()) entry.sha256 = v->get<std::string>();
+        if (!v->is_string() || entry.sha256.size() != 64 || !std::all_of(entry.sha256.begin(), entry.sha256.end(), hex))
+            reader.fail("sha256", "64 digits 0-9 and a-f, or null", *v);
+    }
     if (const auto v = reader.takeNonNull("routing")) {
         if (!v->is_object()) reader.fail("routing", "an object", *v);
         entry.routing = *v;

@@ -50,7 +50,11 @@ std::span<const Command> commands() {
         Option{"--dump", "LIST", "log_prob, sources: their log-probabilities as safetensors"},
         Option{"--figures", "LIST", "pdf, svg, png: every plot of the trace, in DIR/figures"},
     };
-    static constexpr std::array kReplayOptions{kDeviceOption, kDtypeOption, kThreadsOption};
+    static constexpr std::array kReplayOptions{
+        Option{kDeviceOption.name, kDeviceOption.value, "where the models compute (where the run was decoded)"},
+        Option{kDtypeOption.name, kDtypeOption.value, "float32, bfloat16 or float16 (what the run was decoded in)"},
+        kThreadsOption,
+    };
     static constexpr std::array kWindowOptions{
         Option{"--screenshot", "FILE", "no window: its picture after the session's run, as PNG"},
         Option{"--size", "WxH", "of the picture or the window, such as 1600x1000"},

@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdio>
 
+#include "compute/printable.h"
+
 namespace counterpoint::app {
 
 std::string deviceFrom(const Arguments& arguments) {
@@ -48,10 +50,9 @@ void ProgressLine::erase() {
 }
 
 void tell(std::string_view kind, const std::vector<std::string>& sentences) {
-    for (std::string sentence : sentences) {
-        std::replace(sentence.begin(), sentence.end(), '\n', ' ');
-        std::fprintf(stderr, "counterpoint: %.*s: %s\n", static_cast<int>(kind.size()), kind.data(), sentence.c_str());
-    }
+    for (const std::string& sentence : sentences)
+        std::fprintf(stderr, "counterpoint: %.*s: %s\n", static_cast<int>(kind.size()), kind.data(),
+                     compute::printable(sentence).c_str());
 }
 
 }  // namespace counterpoint::app

@@ -23,8 +23,9 @@ std::set<std::string> figureFormats(const Arguments& arguments, std::string_view
     return arguments.list(option, names);
 }
 
-void writeFigures(const model::Trace& trace, const std::set<std::string>& formats,
-                  const std::filesystem::path& folder) {
+std::vector<std::string> writeFigures(const model::Trace& trace, const std::set<std::string>& formats,
+                                      const std::filesystem::path& folder) {
+    if (trace.steps.empty()) return {"the figures are left out: no row was decoded."};
     std::error_code error;
     std::filesystem::create_directories(folder, error);
     if (error)
@@ -34,14 +35,20 @@ void writeFigures(const model::Trace& trace, const std::set<std::string>& format
     std::array<char, 13> name{"counterpoint"};
     std::array<char*, 2> words{name.data(), nullptr};
     const QApplication application(count, words.data());
+    std::vector<std::string> leftOut;
     for (const model::DiagnosticRow& row : model::diagnostics()) {
         if (row.dock != "trace") continue;
         const model::PlotData plot = row.make(trace, model::View());
+        if (!plot.empty.empty()) {
+            leftOut.push_back("figure '" + std::string(row.title) + "' is left out: " + plot.empty);
+            continue;
+        }
         for (const widgets::FigureFormat format : kFormats)
             if (formats.contains(std::string(widgets::extensionOf(format))))
                 widgets::renderFigure(plot, model::FigureStyle(), format,
                                       folder / (std::string(row.id) + "." + std::string(widgets::extensionOf(format))));
     }
+    return leftOut;
 }
 
 }  // namespace counterpoint::app

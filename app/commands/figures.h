@@ -12,7 +12,9 @@ namespace counterpoint::app {
 /// The comma list of `option`: pdf, svg, png. Empty when it is not given.
 std::set<std::string> figureFormats(const Arguments& arguments, std::string_view option);
 
-/// FOLDER/ID.FORMAT for each diagnostic and format, FOLDER/ID.csv and FOLDER/ID.json.
-void writeFigures(const model::Trace& trace, const std::set<std::string>& formats, const std::filesystem::path& folder);
+/// FOLDER/ID.FORMAT for each diagnostic and format, FOLDER/ID.csv and FOLDER/ID.json. Returns a sentence for each
+/// figure that is left out because there is nothing to draw.
+std::vector<std::string> writeFigures(const model::Trace& trace, const std::set<std::string>& formats,
+                                      const std::filesystem::path& folder);
 
 }  // namespace counterpoint::app

@@ -10,6 +10,7 @@ namespace counterpoint::app {
 
 int replayCommand(const Arguments& arguments) {
     model::RunOptions options = engineOptions(arguments);
+    if (!arguments.has("--device")) options.device.clear();  // the run's own
     const Interrupt interrupt;
     options.stop = interrupt.token();
     ProgressLine line;

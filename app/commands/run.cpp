@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -18,23 +19,54 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kDumps{"log_prob", "sources"};
 
-/// Before an hour of decoding rather than after it.
-void requireWritable(const std::filesystem::path& folder) {
-    model::requireRunDirectory(folder);
-    std::error_code error;
-    std::filesystem::create_directories(folder, error);
-    std::string why;
-    if (error)
-        why = error.message();
-    else if (access(folder.c_str(), W_OK | X_OK) != 0)
-        why = std::strerror(errno);
-    if (!why.empty())
+/// The run directory, made before an hour of decoding rather than after it; what was made for nothing goes again.
+class RunFolder {
+  public:
+    explicit RunFolder(const std::filesystem::path& folder) {
+        model::requireRunDirectory(folder);
+        std::filesystem::path above = std::filesystem::absolute(folder).lexically_normal();
+        for (; !std::filesystem::exists(above, m_error) && above != above.parent_path(); above = above.parent_path())
+            m_made.push_back(above);
+        std::filesystem::create_directories(folder, m_error);
+        std::string why;
+        if (m_error)
+            why = m_error.message();
+        else if (access(folder.c_str(), W_OK | X_OK) != 0)
+            why = std::strerror(errno);
+        if (why.empty()) return;
+        clear();
         throw compute::Error({.where = folder.string(), .what = "the run directory cannot be written: " + why});
+    }
+    ~RunFolder() { clear(); }
+    RunFolder(const RunFolder&) = delete;
+    RunFolder& operator=(const RunFolder&) = delete;
+
+  private:
+    /// Folders that hold something by now stay.
+    void clear() {
+        for (const std::filesystem::path& folder : m_made) std::filesystem::remove(folder, m_error);
+    }
+
+    std::error_code m_error;
+    std::vector<std::filesystem::path> m_made;  ///< deepest first
+};
+
+/// "45 steps, 3210 tokens/s, stopped by limit"; in score mode nothing is drawn, so nothing stops it.
+std::string summaryOf(const model::Trace& trace) {
+    std::array<char, 32> rate{};
+    std::snprintf(rate.data(), rate.size(), "%.0f", trace.tokensPerSecond);
+    if (trace.session.mode == model::Mode::Score) {
+        const auto scored = std::count_if(trace.steps.begin(), trace.steps.end(),
+                                          [](const model::StepPtr& step) { return step->token != compute::kNoToken; });
+        return "scored " + std::to_string(scored) + " tokens, " + rate.data() + " positions/s";
+    }
+    return std::to_string(trace.steps.size()) + " steps, " + rate.data() + " tokens/s, stopped by " + trace.stop;
 }
 
 }  // namespace
 
 int runCommand(const Arguments& arguments) {
+    if (arguments.words[0].empty()) throw UsageError("the name of the session is empty");
     const std::filesystem::path out = arguments.required("--out");
     model::RunOptions options = engineOptions(arguments);
     options.dumps = arguments.list("--dump", kDumps);
@@ -43,7 +75,7 @@ int runCommand(const Arguments& arguments) {
     std::vector<std::string> warnings;
     const model::Session session = model::readSession(arguments.words[0], warnings);
     tell("warning", warnings);
-    requireWritable(out);
+    const RunFolder folder(out);
 
     const Interrupt interrupt;
     options.stop = interrupt.token();
@@ -53,16 +85,15 @@ int runCommand(const Arguments& arguments) {
     line.erase();
     tell("notice", result.notices);
 
-    model::writeRun(result, out, options.dumps);
-    if (!formats.empty()) writeFigures(result.trace, formats, out / "figures");
+    tell("notice", model::writeRun(result, out, options.dumps));
+    if (!formats.empty()) tell("notice", writeFigures(result.trace, formats, out / "figures"));
 
     if (result.failure) model::raise(*result.failure);
-    const std::string steps = std::to_string(result.trace.steps.size()) + " steps";
     if (interrupt.asked())
-        throw compute::Error(
-            {.where = out.string(), .what = "stopped by a signal after " + steps + "; they are written there"});
-    std::printf("%s: %s, %.0f tokens/s, stopped by %s\n", out.c_str(), steps.c_str(), result.trace.tokensPerSecond,
-                result.trace.stop.c_str());
+        throw compute::Error({.where = out.string(),
+                              .what = "stopped by a signal after " + std::to_string(result.trace.steps.size()) +
+                                      " steps; they are written there"});
+    std::printf("%s: %s\n", out.c_str(), summaryOf(result.trace).c_str());
     return 0;
 }
 

@@ -1,8 +1,10 @@
 // counterpoint [FILE…]: the window; counterpoint --screenshot FILE: the same window, offscreen, after the session's
 // run.
 
+#include <QString>
 #include <array>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -11,6 +13,7 @@
 #include "app/commands/enginecall.h"
 #include "app/commands/functions.h"
 #include "app/offscreen.h"
+#include "app/perspectives.h"
 #include "app/resources.h"
 #include "app/window.h"
 #include "compute/error.h"
@@ -39,6 +42,25 @@ bool displayThere() {
     return false;
 }
 
+QtMessageHandler g_before = nullptr;
+
+/// Qt ends a program whose display cannot be reached with three messages and an abort: one sentence and exit code 1
+/// instead. Other messages go where they went.
+void onQtMessage(QtMsgType kind, const QMessageLogContext& context, const QString& message) {
+    const std::string_view category = context.category == nullptr ? "" : context.category;
+    if (category.starts_with("qt.qpa.") && message.contains(QLatin1String("could not connect to display"))) return;
+    if (category.starts_with("qt.qpa.") && message.contains(QLatin1String("Could not load the Qt platform plugin")))
+        return;
+    if (kind != QtFatalMsg || !message.contains(QLatin1String("no Qt platform plugin could be initialized")))
+        return g_before(kind, context, message);
+    std::fputs(
+        "counterpoint: the display for the window cannot be reached (see DISPLAY, WAYLAND_DISPLAY and "
+        "QT_QPA_PLATFORM); "
+        "'counterpoint run' and '--screenshot' work without one.\n",
+        stderr);
+    std::_Exit(1);
+}
+
 }  // namespace
 
 int windowCommand(const Arguments& arguments) {
@@ -50,6 +72,10 @@ int windowCommand(const Arguments& arguments) {
     if (arguments.has("--theme") && options.theme != "light" && options.theme != "dark")
         throw UsageError("--theme takes light or dark, not '" + options.theme + "'");
     options.perspective = arguments.value("--perspective");
+    const QStringList perspectives = Perspectives::names();
+    if (arguments.has("--perspective") && !perspectives.contains(QString::fromStdString(options.perspective)))
+        throw UsageError("--perspective takes " + perspectives.join(QStringLiteral(", ")).toStdString() + ", not '" +
+                         options.perspective + "'");
     options.device = deviceFrom(arguments);
     options.reportFirstPaint = arguments.has("--first-paint");
     for (const std::string& word : arguments.words) {
@@ -65,6 +91,8 @@ int windowCommand(const Arguments& arguments) {
     else if (!displayThere())
         throw compute::Error({.what = "there is no display for the window (neither DISPLAY nor WAYLAND_DISPLAY is set)",
                               .advice = "'counterpoint run' and '--screenshot' work without one"});
+    else
+        g_before = qInstallMessageHandler(onQtMessage);
     int count = 1;
     std::array<char, 13> name{"counterpoint"};
     std::array<char*, 2> words{name.data(), nullptr};

@@ -1,5 +1,7 @@
 #include "compute/composition/check.h"
 
+#include <array>
+#include <charconv>
 #include <cmath>
 
 #include "compute/composition/rowmath.h"
@@ -34,6 +36,18 @@ void checkDials(const Recipe& r) {
             "the value must lie between 0 and 1");
 }
 
+/// Above it w·δ of float32 log-probabilities may leave float64.
+constexpr double kLargestSafeWeight = 1e260;
+
+[[noreturn]] void throwTooHeavy(const SpecialistTerm& term, Position position) {
+    std::array<char, 32> weight{};
+    const auto end = std::to_chars(weight.data(), weight.data() + weight.size(), term.weight).ptr;
+    throw Error({.where = "source '" + term.name + "', position " + std::to_string(position),
+                 .what = "with its weight the scores are no finite numbers",
+                 .found = "weight " + std::string(weight.data(), end),
+                 .advice = "lower the weight"});
+}
+
 template <class Real>
 void checkSpecialist(const Recipe& recipe, const SpecialistTerm& term, const SourceRows<Real>& rows,
                      std::size_t width) {
@@ -48,6 +62,11 @@ void checkSpecialist(const Recipe& recipe, const SpecialistTerm& term, const Sou
             "there is no row of logits for it");
     require(term.reference == kReferenceNone || given(term.reference),
             who + ", position " + std::to_string(rows.position), "there is no row of logits for its reference");
+    if (recipe.rule == Rule::Product && std::abs(term.weight) > kLargestSafeWeight)
+        for (std::size_t v = 0; v < width; ++v) {
+            const score::Say say = score::sayAt(recipe, term, rows, static_cast<TokenId>(v));
+            if (!say.excludes && !std::isfinite(say.term)) throwTooHeavy(term, rows.position);
+        }
     if (term.mask.tokens && !term.mask.tokens->empty())
         require(term.mask.tokens->front() >= 0 && static_cast<std::size_t>(term.mask.tokens->back()) < width, who,
                 "its mask names a token outside the vocabulary");
@@ -108,9 +127,21 @@ void throwNothingLeft(const Recipe& recipe, const SourceRows<Real>& rows) {
                  .advice = "switch off a source that excludes, or lower its weight to 0"});
 }
 
+template <class Real>
+void throwNotFinite(const Recipe& recipe, const SourceRows<Real>& rows) {
+    const SpecialistTerm* heaviest = nullptr;
+    for (const SpecialistTerm& term : recipe.specialists)
+        if (score::speaksAt(term, rows.position) &&
+            (heaviest == nullptr || std::abs(term.weight) > std::abs(heaviest->weight)))
+            heaviest = &term;
+    if (heaviest != nullptr) throwTooHeavy(*heaviest, rows.position);
+    throw Error({.where = sourceAt(recipe, 0, rows.position), .what = "its scores are no finite numbers"});
+}
+
 #define COUNTERPOINT_INSTANTIATE(Real)                                                             \
     template void check<Real>(const Recipe&, std::span<const PriorTerm>, const SourceRows<Real>&); \
-    template void throwNothingLeft<Real>(const Recipe&, const SourceRows<Real>&);
+    template void throwNothingLeft<Real>(const Recipe&, const SourceRows<Real>&);                  \
+    template void throwNotFinite<Real>(const Recipe&, const SourceRows<Real>&);
 COUNTERPOINT_INSTANTIATE(float)
 COUNTERPOINT_INSTANTIATE(double)
 #undef COUNTERPOINT_INSTANTIATE

@@ -17,5 +17,8 @@ void check(const Recipe& recipe, std::span<const PriorTerm> priors, const Source
 /// Throws: no token is left at this position, naming who excluded the base's favourite.
 template <class Real>
 [[noreturn]] void throwNothingLeft(const Recipe& recipe, const SourceRows<Real>& rows);
+/// Throws: the scores of this position are not finite, naming the source with the largest weight.
+template <class Real>
+[[noreturn]] void throwNotFinite(const Recipe& recipe, const SourceRows<Real>& rows);
 
 }  // namespace counterpoint::compute

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "compute/composition/check.h"
+#include "compute/composition/divergence.h"
 #include "compute/composition/rowmath.h"
 #include "compute/composition/score.h"
 #include "compute/composition/scratch.h"
@@ -29,6 +31,34 @@ double normalise(const double* score, double tau, std::size_t n, std::vector<Rea
 #pragma omp simd
     for (std::size_t v = 0; v < n; ++v) row[v] = static_cast<Real>((score[v] - top) / tau - rest);
     return top / tau + rest;
+}
+
+/// Stage composed with λ for `budget`.
+template <class Real>
+void composeSources(const Recipe& recipe, const SourceRows<Real>& rows, double budget, double* score,
+                    Stages<Real>& stages) {
+    const score::Score found = score::scoreRow(recipe, rows, budget, score);
+    stages.noSay = found.noSay;
+    stages.scale = found.scale;
+    stages.logNormaliserComposed = normalise(score, 1.0, rows.rows[0].size(), stages.composed);
+    if (stages.logNormaliserComposed == kMinusInfinity<double>) throwNothingLeft(recipe, rows);
+    if (!std::isfinite(stages.logNormaliserComposed)) throwNotFinite(recipe, rows);
+}
+
+/// κ holds for the row as it is kept: rounding it to Real may carry its drift over the budget that λ was found for.
+template <class Real>
+void keepBudget(const Recipe& recipe, const SourceRows<Real>& rows, double* score, Stages<Real>& stages) {
+    constexpr int kTries = 8;
+    double budget = *recipe.klBudget, slack = budget * static_cast<double>(std::numeric_limits<Real>::epsilon());
+    for (int i = 0; i < kTries && stages.scale > 0; ++i) {
+        const Real *row = stages.composed.data(), *base = rows.rows[0].data();
+        const std::size_t n = rows.rows[0].size();
+        const double drift = std::max(divergence::compare(row, base, n).klForward, divergence::kl(row, base, n));
+        if (!(drift > *recipe.klBudget)) return;
+        budget = std::max(0.0, budget - (drift - *recipe.klBudget) - slack);
+        slack *= 2;  // the drift of a rounded row does not fall with λ step by step
+        composeSources(recipe, rows, budget, score, stages);
+    }
 }
 
 void addPriors(std::span<const PriorTerm> priors, double* score) {
@@ -67,12 +97,8 @@ void compose(const Recipe& recipe, std::span<const PriorTerm> priors, const Sour
     check(recipe, priors, rows);
     const std::size_t n = rows.rows[0].size();
     double* score = scratch().row(n);
-    const score::Score found = score::scoreRow(recipe, rows, score);
-    stages.noSay = found.noSay;
-    stages.scale = found.scale;
-
-    stages.logNormaliserComposed = normalise(score, 1.0, n, stages.composed);
-    if (stages.logNormaliserComposed == kMinusInfinity<double>) throwNothingLeft(recipe, rows);
+    composeSources(recipe, rows, recipe.klBudget.value_or(0), score, stages);
+    if (recipe.klBudget) keepBudget(recipe, rows, score, stages);
 
     if (priors.empty()) {
         stages.priors.assign(stages.composed.begin(), stages.composed.end());

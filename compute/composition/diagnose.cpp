@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "compute/composition/compose.h"
 #include "compute/composition/divergence.h"
@@ -64,10 +65,11 @@ double logZ(const Recipe& recipe, const SourceRows<Real>& rows, std::size_t firs
 /// Each Z over Z of nobody, so that what rounding leaves of Σ p_b = 1 does not count once per specialist.
 template <class Real>
 double interference(const Recipe& recipe, const SourceRows<Real>& rows, const Stages<Real>& stages) {
+    if (recipe.rule == Rule::Mixture) return std::numeric_limits<double>::quiet_NaN();  // it has no Z(A)
     const auto& all = recipe.specialists;
     const auto speaking =
         std::count_if(all.begin(), all.end(), [&](const auto& t) { return score::speaksAt(t, rows.position); });
-    if (recipe.rule == Rule::Mixture || speaking < 2) return 0;
+    if (speaking < 2) return 0;
     const double nobody = logSumExp<Real>(rows.rows[0].data(), rows.rows[0].size());
     // Without those clauses stage composed has summed the same already.
     const bool summed = stages.scale == 1 && !recipe.commonShift && !recipe.plausibility &&

@@ -96,20 +96,20 @@ void addBase(const Real* base, double scale, std::size_t n, double* say) noexcep
 }
 
 template <class Real>
-Score productRow(const Recipe& recipe, const SourceRows<Real>& rows, double* out) {
+Score productRow(const Recipe& recipe, const SourceRows<Real>& rows, double budget, double* out) {
     const Real* base = rowOf(rows, 0);
     const std::size_t n = rows.rows[0].size();
     Score score;
     score.noSay = differences(recipe, rows, true, out);
     if (recipe.klBudget)
-        score.scale = largestScale(*recipe.klBudget, [&](double scale) { return driftOfProduct(base, out, scale, n); });
+        score.scale = largestScale(budget, [&](double scale) { return driftOfProduct(base, out, scale, n); });
     if (score.scale == 0) score.noSay = differences(recipe, rows, false, out);
     addBase(base, score.scale, n, out);
     return score;
 }
 
 template <class Real>
-Score mixtureRow(const Recipe& recipe, const SourceRows<Real>& rows, double* out) {
+Score mixtureRow(const Recipe& recipe, const SourceRows<Real>& rows, double budget, double* out) {
     const Real* base = rowOf(rows, 0);
     const std::size_t n = rows.rows[0].size();
     const Bound bound = plausibleBound(recipe, rows);
@@ -121,7 +121,7 @@ Score mixtureRow(const Recipe& recipe, const SourceRows<Real>& rows, double* out
     };
     Score score;
     if (recipe.klBudget)
-        score.scale = largestScale(*recipe.klBudget, [&](double scale) {
+        score.scale = largestScale(budget, [&](double scale) {
             fill(scale);
             return driftOfScore(base, out, n);
         });
@@ -281,8 +281,8 @@ double mixtureScoreAt(const Recipe& recipe, const SourceRows<Real>& rows, double
 }
 
 template <class Real>
-Score scoreRow(const Recipe& recipe, const SourceRows<Real>& rows, double* out) {
-    return recipe.rule == Rule::Product ? productRow(recipe, rows, out) : mixtureRow(recipe, rows, out);
+Score scoreRow(const Recipe& recipe, const SourceRows<Real>& rows, double budget, double* out) {
+    return recipe.rule == Rule::Product ? productRow(recipe, rows, budget, out) : mixtureRow(recipe, rows, budget, out);
 }
 
 #define COUNTERPOINT_INSTANTIATE(Real)                                                                                 \
@@ -295,7 +295,7 @@ Score scoreRow(const Recipe& recipe, const SourceRows<Real>& rows, double* out) 
     template Bound plausibleBound<Real>(const Recipe&, const SourceRows<Real>&);                                       \
     template std::int64_t addSpecialist<Real>(const Recipe&, const SpecialistTerm&, const SourceRows<Real>&, double*); \
     template double mixtureScoreAt<Real>(const Recipe&, const SourceRows<Real>&, double, TokenId) noexcept;            \
-    template Score scoreRow<Real>(const Recipe&, const SourceRows<Real>&, double*);
+    template Score scoreRow<Real>(const Recipe&, const SourceRows<Real>&, double, double*);
 COUNTERPOINT_INSTANTIATE(float)
 COUNTERPOINT_INSTANTIATE(double)
 #undef COUNTERPOINT_INSTANTIATE

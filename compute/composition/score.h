@@ -78,8 +78,8 @@ struct Score {
     std::int64_t noSay = 0;
     double scale = 1;  ///< λ
 };
-/// All of R1 but the priors: out[V] = score, not normalised.
+/// All of R1 but the priors: out[V] = score, not normalised. `budget` stands for κ where the recipe has one.
 template <class Real>
-Score scoreRow(const Recipe& recipe, const SourceRows<Real>& rows, double* out);
+Score scoreRow(const Recipe& recipe, const SourceRows<Real>& rows, double budget, double* out);
 
 }  // namespace counterpoint::compute::score

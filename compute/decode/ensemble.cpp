@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "compute/composition/compose.h"
+#include "compute/files/nonfinite.h"
 
 namespace counterpoint::compute {
 namespace {
@@ -39,6 +40,25 @@ std::string where(const EnsembleMember& member, Position position) {
     throw Error(std::move(parts));
 }
 
+/// Why a model's logits are no numbers: its weights hold one that is none, or the arithmetic left its range.
+ErrorParts withCause(ErrorParts parts, const SourceInfo& info) {
+    if (info.kind != "model") return parts;
+    if (info.dtype == "float16")
+        parts.advice = "its arithmetic overflowed in float16: try --dtype float32 or bfloat16";
+    else
+        parts.advice = "its arithmetic left " + info.dtype + ": check that weights and config.json belong together";
+    try {
+        const Safetensors files = Safetensors::openDirectory(info.path);
+        if (const TensorView* tensor = firstNonFinite(files); tensor != nullptr) {
+            parts.what += ", since tensor '" + tensor->name + "' in " + tensor->file->path().string() +
+                          " holds a NaN or an infinity";
+            parts.advice = "copy or download the weights again";
+        }
+    } catch (const Error&) {  // files that are gone by now hold no answer
+    }
+    return parts;
+}
+
 }  // namespace
 
 struct Ensemble::State {
@@ -64,7 +84,14 @@ struct Ensemble::State {
         row.assign(static_cast<std::size_t>(vocabulary), kExcluded);
         std::copy_n(raw.begin(), std::min(raw.size(), row.size()), row.begin());
         for (const TokenId hole : holes) row[static_cast<std::size_t>(hole)] = kExcluded;
-        logSoftmax(row, member.temperature, row, member.name.c_str(), position);
+        try {
+            logSoftmax(row, member.temperature, row, member.name.c_str(), position);
+        } catch (const Error& error) {
+            const bool improper = std::any_of(row.begin(), row.end(),
+                                              [](float x) { return !(x < std::numeric_limits<float>::infinity()); });
+            if (!improper) throw;
+            throw Error(withCause(error.parts(), member.source->info()));
+        }
     }
 };
 

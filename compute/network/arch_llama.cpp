@@ -14,10 +14,41 @@ void refuseRopeScaling(const ConfigReader& config, const char* key) {
     if (!scaling->is_object())
         config.refuse("'" + std::string(key) + "' is not an object", "an object or null", scaling->type_name());
     const ConfigReader inner(*scaling, config.where());
+    if (const compute::Json* factor = inner.find("partial_rotary_factor"); factor != nullptr && *factor != 1)
+        config.refuse("the key partial_rotary_factor is not supported by this architecture", "1 or none",
+                      factor->dump());
     const std::string kind = inner.text("rope_type", inner.text("type", "unnamed"));
     if (kind != "default")
         config.refuse("this scaling of rotary positions is not supported", "none or 'default'",
                       "'" + kind + "' in '" + key + "'");
+}
+
+/// Keys that other families of this layout have and that change the arithmetic, with the value that changes nothing.
+void refuseOtherArithmetic(const ConfigReader& config, std::int64_t maxPositions) {
+    const auto number = [&](const char* key) {
+        if (const compute::Json* value = config.find(key); value != nullptr && *value != 1)
+            config.refuse("the key " + std::string(key) + " is not supported by this architecture", "1 or none",
+                          value->dump());
+    };
+    for (const char* key : {"partial_rotary_factor", "embedding_multiplier", "residual_multiplier", "logits_scaling",
+                            "logit_scale", "scale_emb"})
+        number(key);
+    for (const char* key : {"attention_multiplier", "query_pre_attn_scalar", "attn_logit_softcapping",
+                            "final_logit_softcapping", "clip_qkv", "scale_depth", "no_rope_layers"})
+        if (const compute::Json* value = config.find(key); value != nullptr)
+            config.refuse("the key " + std::string(key) + " is not supported by this architecture", "none",
+                          value->dump());
+    for (const char* key : {"use_qk_norm", "qk_norm", "qk_layernorm", "alibi", "parallel_attn"})
+        if (config.flag(key, false))
+            config.refuse("the key " + std::string(key) + " is not supported by this architecture", "false", "true");
+    for (const char* key : {"num_local_experts", "num_experts", "n_routed_experts"})
+        if (const compute::Json* value = config.find(key); value != nullptr && *value != 0 && *value != 1)
+            config.refuse("a mixture of experts is not supported by this architecture", "no " + std::string(key),
+                          value->dump());
+    if (const compute::Json* window = config.find("sliding_window");
+        window != nullptr && config.flag("use_sliding_window", true) && *window < maxPositions)
+        config.refuse("a sliding window of attention is not supported",
+                      "none, or 'sliding_window' of at least max_position_embeddings", window->dump());
 }
 
 double ropeTheta(const ConfigReader& config) {
@@ -44,6 +75,7 @@ Shape llamaShape(const compute::Json& json, const std::string& where) {
     s.keyValueHeads = config.count("num_key_value_heads", 4096, s.heads);
     s.headDim = config.count("head_dim", 4096, s.hidden % s.heads == 0 ? s.hidden / s.heads : 0);
     s.maxPositions = config.count("max_position_embeddings", 1 << 24);
+    refuseOtherArithmetic(config, s.maxPositions);
     s.normEpsilon = static_cast<float>(config.positive("rms_norm_eps", 1e-6));
     s.ropeTheta = ropeTheta(config);
     s.tiedHead = config.flag("tie_word_embeddings", false);

@@ -145,6 +145,10 @@ PlotData interference(const Trace& trace, const View& view) {
         plot.empty = "Interference is between specialists. Add a second one to see it.";
         return plot;
     }
+    if (trace.session.rule == compute::Rule::Mixture) {
+        plot.empty = "Interference is defined for the rule product only; this trace was composed as a mixture.";
+        return plot;
+    }
     plot.series.push_back(line(trace, "interference", -2, field(&Diagnostics::interference)));
     return plot;
 }

@@ -2,6 +2,7 @@
 // with exit 1, one plain sentence that names the file, and no run directory's files.
 
 #include <functional>
+#include <limits>
 
 #include "tests/app/trio.h"
 
@@ -91,6 +92,19 @@ const std::vector<Case>& cases() {
         {"two sources of one name", "dialogue", [](auto&, Json& s) { s["specialists"][1]["name"] = "dialogue"; }},
         {"a source named composed", "composed", [](auto&, Json& s) { s["specialists"][1]["name"] = "composed"; }},
         {"unknown reference", "nobody", [](auto&, Json& s) { s["specialists"][1]["reference"] = "nobody"; }},
+        {"SHA-256 that is none", "sha256", [](auto&, Json& s) { s["base"]["sha256"] = "abc"; }},
+        {"no prompt ids", "prompt_ids is an empty list", [](auto&, Json& s) { s["prompt_ids"] = Json::array(); }},
+        {"stop id outside the vocabulary", "9999", [](auto&, Json& s) { s["decoding"]["stop_ids"] = {9999}; }},
+        {"weight beyond all numbers", "source 'dialogue', position 1",
+         [](auto&, Json& s) { s["specialists"][0]["weight"] = 1e308; }},
+        {"negative weight beyond all numbers", "source 'dialogue', position 1",
+         [](auto&, Json& s) { s["specialists"][0]["weight"] = -1e308; }},
+        {"prefix that is too long", "source 'animals', \"prefix\"",
+         [](auto&, Json& s) {
+             std::string prefix;
+             for (int i = 0; i < 600; ++i) prefix += "dog ";
+             s["specialists"][1]["prefix"] = prefix;
+         }},
         {"unknown EOS policy", "eos_policy", [](auto&, Json& s) { s["decoding"]["eos_policy"] = "often"; }},
         // the model
         {"model folder is missing", "nowhere", [](auto&, Json& s) { s["base"]["path"] = "nowhere"; }},
@@ -118,6 +132,21 @@ const std::vector<Case>& cases() {
         {"hidden size is zero", "hidden_size",
          [](auto& f, Json&) { editConfig(f, [](Json& c) { c["hidden_size"] = 0; }); }},
         {"another head size", "self_attn", [](auto& f, Json&) { editConfig(f, [](Json& c) { c["head_dim"] = 16; }); }},
+        {"rotary on a part of the head", "partial_rotary_factor",
+         [](auto& f, Json&) { editConfig(f, [](Json& c) { c["partial_rotary_factor"] = 0.5; }); }},
+        {"control characters", "\\x1b[31mred",
+         [](auto& f, Json&) { editConfig(f, [](Json& c) { c["hidden_act"] = "\x1b[31mred\xc2\x9b"; }); }},
+        {"NaN in the weights", "model.safetensors holds a NaN",
+         [](auto& f, Json&) {
+             quint64 length = 0, offset = 0;
+             editHeader(f, [&](Json& h) { offset = h["model.norm.weight"]["data_offsets"][0]; });
+             const QString w = f + "/base/model.safetensors";
+             const QByteArray bytes = contents(w);
+             memcpy(&length, bytes.constData(), sizeof length);
+             const float nan = std::numeric_limits<float>::quiet_NaN();
+             write(w, QByteArray(bytes).replace(static_cast<qsizetype>(8 + length + offset), 4,
+                                                QByteArray(reinterpret_cast<const char*>(&nan), 4)));
+         }},
         {"unknown rope scaling", "rope",
          [](auto& f, Json&) {
              editConfig(f, [](Json& c) { c["rope_scaling"] = {{"rope_type", "spiral"}, {"factor", 2.0}}; });
@@ -226,7 +255,8 @@ class TestBadFiles : public QObject {
         QVERIFY2(finished.errorLines() == 1, finished.err.constData());
         QVERIFY2(finished.err.contains(one.names), finished.err.constData());
         QVERIFY(finished.out.isEmpty());
-        QVERIFY(!QFile::exists(folder + QStringLiteral("/out/trace.jsonl")));
+        QVERIFY2(!finished.err.contains('\x1b') && !finished.err.contains(".."), finished.err.constData());
+        QVERIFY(!QFile::exists(folder + QStringLiteral("/out")));
     }
 
     void theUnspoiltFolderRuns() {

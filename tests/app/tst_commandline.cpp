@@ -65,6 +65,10 @@ class TestCommandLine : public QObject {
         row("replay of two", "replay a b", "usage");
         row("size", "--screenshot a.png --size 10", "--size");
         row("size, not positive", "--screenshot a.png --size 0x600", "--size");
+        row("perspective", "--screenshot a.png --perspective Foo", "Compose, Priors, Routing, Paper");
+        QTest::newRow("a session without a name")
+            << QStringList{QStringLiteral("run"), QString(), QStringLiteral("--out"), QStringLiteral("d")}
+            << QByteArray("session");
         row("theme", "--screenshot a.png --theme blue", "blue");
     }
     void wrongUsage() {
@@ -82,6 +86,23 @@ class TestCommandLine : public QObject {
         COMPARE_CODE(finished, 1);
         QCOMPARE(finished.errorLines(), 1);
         QVERIFY2(finished.err.contains("display"), finished.err.constData());
+    }
+
+    /// Qt itself would say it in three lines and abort.
+    void displayThatCannotBeReached() {
+        const Finished finished = runProgram({}, {QStringLiteral("DISPLAY=:4711")});
+        COMPARE_CODE(finished, 1);
+        QCOMPARE(finished.errorLines(), 1);
+        QVERIFY2(finished.err.contains("display"), finished.err.constData());
+    }
+
+    void sizeThatTheWindowDoesNotFitInto() {
+        const QTemporaryDir scratch;
+        const Finished finished = runProgram({QStringLiteral("--screenshot"), scratch.filePath(QStringLiteral("a.png")),
+                                              QStringLiteral("--size"), QStringLiteral("10x10")});
+        COMPARE_CODE(finished, 1);
+        QCOMPARE(finished.errorLines(), 1);
+        QVERIFY2(finished.err.contains("10x10") && finished.err.contains("at least"), finished.err.constData());
     }
 
     void sentencesEndWithOneStop() {

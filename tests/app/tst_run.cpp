@@ -177,6 +177,16 @@ class TestRun : public QObject {
         const Finished same = runProgram({QStringLiteral("replay"), path(QStringLiteral("to-replay"))});
         COMPARE_CODE(same, 0);
         QVERIFY2(same.out.startsWith("Identical"), same.out.constData());
+
+        // A device that is not here is said; the processor does its work.
+        const QString file = path(QStringLiteral("to-replay/summary.json"));
+        Json summary = readJson(file);
+        summary["device"] = "cuda:63";
+        writeSession(file, summary);
+        const Finished elsewhere = runProgram({QStringLiteral("replay"), path(QStringLiteral("to-replay"))});
+        COMPARE_CODE(elsewhere, 0);
+        QVERIFY2(elsewhere.out.contains("cuda:63, which is not here") && elsewhere.out.contains("Identical"),
+                 elsewhere.out.constData());
     }
 
     void replayThatDiverges() {
@@ -227,16 +237,57 @@ class TestRun : public QObject {
         Json session = trioSession(5);
         session["mode"] = "score";
         const QString file = writeSession(path(QStringLiteral("score.session.json")), session);
-        COMPARE_CODE(runProgram({QStringLiteral("run"), file, QStringLiteral("--out"), path(QStringLiteral("score"))}),
-                     0);
+        const Finished finished =
+            runProgram({QStringLiteral("run"), file, QStringLiteral("--out"), path(QStringLiteral("score"))});
+        COMPARE_CODE(finished, 0);
+        QVERIFY2(finished.out.contains("scored 4 tokens") && finished.out.contains("positions/s"),
+                 finished.out.constData());
+        QVERIFY2(!finished.out.contains("limit") && !finished.out.contains(" 0 "), finished.out.constData());
         const std::vector<Json> rows = traceRows(path(QStringLiteral("score")));
         QCOMPARE(rows.size(), std::size_t(5));
         QVERIFY(rows.back()["token"].is_null());
     }
 
+    void replayKeepsTheDtype_data() {
+        QTest::addColumn<QString>("dtype");
+        QTest::newRow("bfloat16") << QStringLiteral("bfloat16");
+        QTest::newRow("float16") << QStringLiteral("float16");
+    }
+    void replayKeepsTheDtype() {
+        QFETCH(QString, dtype);
+        COMPARE_CODE(sampled(dtype, {QStringLiteral("--dtype"), dtype}), 0);
+        const Finished same = runProgram({QStringLiteral("replay"), path(dtype)});
+        COMPARE_CODE(same, 0);
+        QVERIFY2(same.out.startsWith("Identical"), same.out.constData());
+        const Finished other =
+            runProgram({QStringLiteral("replay"), path(dtype), QStringLiteral("--dtype"), QStringLiteral("float32")});
+        QVERIFY2(!other.out.startsWith("Identical"), other.out.constData());
+    }
+
+    /// No specialist: what has nothing to show is named, the other figures are there.
+    void figuresOfABaseAlone() {
+        Json session = trioSession(3);
+        session["specialists"] = Json::array();
+        const QString file = writeSession(path(QStringLiteral("alone.session.json")), session);
+        const Finished finished =
+            runProgram({QStringLiteral("run"), file, QStringLiteral("--out"), path(QStringLiteral("alone")),
+                        QStringLiteral("--figures"), QStringLiteral("svg")});
+        COMPARE_CODE(finished, 0);
+        QVERIFY2(finished.err.contains("figure 'Activity' is left out"), finished.err.constData());
+        QVERIFY(QFile::exists(path(QStringLiteral("alone/figures/drift.svg"))));
+    }
+
+    void interrupted_data() {
+        QTest::addColumn<QByteArray>("when");
+        QTest::addColumn<bool>("rows");
+        QTest::newRow("while loading") << QByteArray("Loading") << false;
+        QTest::newRow("while decoding") << QByteArray("Decoding") << true;
+    }
     /// A terminal as standard error shows progress; the first SIGINT then ends the run as Stop does, and the run
     /// directory is kept.
     void interrupted() {
+        QFETCH(QByteArray, when);
+        QFETCH(bool, rows);
         Json session = trioSession(100000);
         session["decoding"]["temperature"] = 1.0;
         session["decoding"]["stop_ids"] = Json::array();
@@ -247,7 +298,9 @@ class TestRun : public QObject {
         process.setProcessEnvironment(bareEnvironment());
         process.setChildProcessModifier([side] { dup2(side, STDERR_FILENO); });
         process.start(programPath(),
-                      {QStringLiteral("run"), file, QStringLiteral("--out"), path(QStringLiteral("long"))});
+                      {QStringLiteral("run"), file, QStringLiteral("--out"), path(QStringLiteral("long")),
+                       QStringLiteral("--dump"), QStringLiteral("log_prob,sources"), QStringLiteral("--figures"),
+                       QStringLiteral("svg")});
         QVERIFY(process.waitForStarted());
         close(side);
         QByteArray shown;
@@ -255,7 +308,7 @@ class TestRun : public QObject {
         bool signalled = false;
         while (read(terminal, &byte, 1) == 1) {
             shown += byte;
-            if (!signalled && shown.contains("Decoding"))
+            if (!signalled && shown.contains(when))
                 signalled = kill(static_cast<pid_t>(process.processId()), SIGINT) == 0;
         }
         close(terminal);
@@ -263,10 +316,17 @@ class TestRun : public QObject {
         QVERIFY2(signalled, shown.constData());
         QCOMPARE(process.exitStatus(), QProcess::NormalExit);
         QCOMPARE(process.exitCode(), 1);
-        QVERIFY2(shown.contains("signal"), shown.constData());
+        QVERIFY2(shown.contains("stopped by a signal"), shown.constData());
         QCOMPARE(QByteArray::fromStdString(readJson(path(QStringLiteral("long/summary.json")))["stop"]),
                  QByteArray("user"));
-        QVERIFY(!traceRows(path(QStringLiteral("long"))).empty());
+        QCOMPARE(!traceRows(path(QStringLiteral("long"))).empty(), rows);
+        QCOMPARE(QFile::exists(path(QStringLiteral("long/sources.safetensors"))), rows);
+        QCOMPARE(QFile::exists(path(QStringLiteral("long/figures/drift.svg"))), rows);
+        const Finished replayed = runProgram({QStringLiteral("replay"), path(QStringLiteral("long"))});
+        COMPARE_CODE(replayed, rows ? 0 : 1);
+        QVERIFY2(rows ? replayed.out.startsWith("Identical up to where the run was stopped")
+                      : replayed.err.contains("nothing to compare"),
+                 (replayed.out + replayed.err).constData());
     }
 };
 

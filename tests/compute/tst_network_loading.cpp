@@ -59,6 +59,15 @@ class TestNetworkLoading : public QObject, tests::ToyFolder {
             {"'llama3'"});
         row("A11: rope_parameters", config(R"(,"rope_parameters":{"rope_type":"yarn"})"),
             {"'yarn'", "rope_parameters"});
+        row("a part of the head turned", config(R"(,"partial_rotary_factor":0.5)"), {"partial_rotary_factor", "0.5"});
+        row("a part of the head turned, newer key", config(R"(,"rope_parameters":{"partial_rotary_factor":0.25})"),
+            {"partial_rotary_factor", "0.25"});
+        row("scaled residuals", config(R"(,"residual_multiplier":0.22)"), {"residual_multiplier", "0.22"});
+        row("scaled attention", config(R"(,"attention_multiplier":0.01)"), {"attention_multiplier", "0.01"});
+        row("norms of queries and keys", config(R"(,"use_qk_norm":true)"), {"use_qk_norm"});
+        row("capped logits", config(R"(,"final_logit_softcapping":30.0)"), {"final_logit_softcapping"});
+        row("experts", config(R"(,"num_local_experts":8)"), {"mixture of experts", "8"});
+        row("a sliding window", config(R"(,"sliding_window":64)"), {"sliding window", "64"});
         row("quantised", config(R"(,"quantization_config":{"quant_method":"gptq","bits":4})"), {"gptq", "quantised"});
         row("head_dim odd", [](Toy& t) { t.headDim = 15; }, {"head size", "15"});
         row("groups that do not divide", [](Toy& t) { t.keyValueHeads = 3; }, {"num_key_value_heads", "4 and 3"});

@@ -97,6 +97,41 @@ class TestRunner : public QObject {
                  fs::path("/scripted/model").lexically_relative(folder("rows")).string());
     }
 
+    // w = 0: R1 skips it, the run keeps its rows all the same.
+    void sourceWithoutWeight() {
+        Session without = threeSession(6), with = without;
+        without.specialists.pop_back();
+        with.specialists[1].weight = 0;
+        RunOptions options = scripted();
+        options.dumps = {"sources"};
+        const RunResult result = runSession(with, options);
+        QCOMPARE(result.trace.tokens, runSession(without, scripted()).trace.tokens);
+        writeRun(result, folder("zero"), options.dumps);
+        for (const Json& r : rowsOf(folder("zero"))) {
+            QVERIFY(r["log_probs"]["poetry"].is_number() && r["eos"]["poetry"].is_number());
+            QVERIFY(r["activity"]["poetry"].get<double>() > 0);
+        }
+        const auto recording = compute::Safetensors::openFile(folder("zero") / "sources.safetensors");
+        QVERIFY(recording.find("logits.poetry") != nullptr);
+        // Where its positions end, the text of the others goes on.
+        std::map<std::string, Script> scripts = three();
+        scripts["poetry"].maxPositions = 5;
+        options.opener = opener(scripts);
+        const RunResult shorter = runSession(with, options);
+        QCOMPARE(shorter.trace.stop, std::string("limit"));
+        const std::vector<std::string> leftOut = writeRun(shorter, folder("zero"), options.dumps);
+        QVERIFY(leftOut.size() == 1 && leftOut[0].find("poetry") != std::string::npos);
+        QVERIFY(rowsOf(folder("zero")).back()["log_probs"]["poetry"].is_null());
+    }
+
+    void mixtureHasNoInterference() {
+        Session s = threeSession(3);
+        s.rule = compute::Rule::Mixture;
+        writeRun(runSession(s, scripted()), folder("mixture"), {});
+        for (const Json& r : rowsOf(folder("mixture"))) QCOMPARE(r["interference"].get<std::string>(), std::string("nan"));
+        QCOMPARE(replay(folder("mixture"), scripted()).kind, ReplayVerdict::Kind::Identical);
+    }
+
     void textIsStreamed() {
         Session s = sessionOf({"utf8"});
         s.decoding.temperature = 0;
@@ -218,6 +253,7 @@ class TestRunner : public QObject {
         QCOMPARE(rows.size(), std::size_t{6});
         QVERIFY(rows.back()["token"].is_null() && rows.back()["log_prob"].is_null());
         QCOMPARE(rows.back()["prompt"].get<bool>(), false);
+        QVERIFY(result.trace.tokensPerSecond > 0);  // positions scored
         QCOMPARE(replay(folder("score"), options).kind, ReplayVerdict::Kind::Identical);
     }
 
@@ -269,6 +305,17 @@ class TestRunner : public QObject {
         text.replace(text.find("\"error\""), 7, "\"limit\"");
         compute::writeFile(folder("midway") / "summary.json", text);
         QVERIFY_EXCEPTION_THROWN(replay(folder("midway"), options), compute::Error);
+    }
+
+    // A device that is not there ends the run: it is not decoded on another one.
+    void deviceThatIsNotThere() {
+        RunOptions options = scripted();
+        options.device = "cuda";
+        options.opener = [open = opener(three())](const fs::path& path, const compute::OpenOptions& how, std::stop_token stop) {
+            if (how.device != "cpu") throw compute::Error({.where = how.device, .what = "it is not here"});
+            return open(path, how, stop);
+        };
+        for (int n = 0; n < 20; ++n) QVERIFY_EXCEPTION_THROWN(runSession(threeSession(4), options), compute::Error);
     }
 
     void failuresAreErrors() {

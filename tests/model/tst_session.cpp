@@ -28,7 +28,7 @@ const char* const kSample = R"({"format":"counterpoint.session/1","prompt":"Once
              "plausibility":null,"floor":30.0,"common_shift":false,"kl_budget":null,"active_epsilon":0.1}})";
 
 const char* const kRich = R"({"format":"counterpoint.session/1","prompt":"Es war","prompt_ids":[1,5,7],"mode":"score","rule":"mixture",
- "base":{"name":"big","path":"m","temperature":0.5,"prefix":"Say: ","sha256":"ab","x-base":[1,{"y":null}]},
+ "base":{"name":"big","path":"m","temperature":0.5,"prefix":"Say: ","sha256":"abababababababababababababababababababababababababababababababab","x-base":[1,{"y":null}]},
  "specialists":[{"name":"a","path":"/abs/a","enabled":false,"weight":-0.25,"reference":"none","temperature":2.0,"prefix":"","mask":{"tokens":[3,4],"positions":[[0,4],[9,9]],"note":"n"},"colour":"red"},
                 {"name":"b","path":"b","enabled":true,"weight":-1e300,"reference":"a","temperature":1.0,"prefix":"","mask":{"tokens":null,"positions":null},"source":"b","tokenizer":"tok"}],
  "priors":[],

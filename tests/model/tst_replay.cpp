@@ -1,0 +1,208 @@
+// What replay says: of runs that were cut, of weights and stored values that are not what they were, of a device and a dtype.
+
+#include "compute/error.h"
+#include "compute/files/atomicfile.h"
+#include "compute/files/safetensors.h"
+#include "model/runner.h"
+#include "tests/model/scripted.h"
+#include "tests/support/fixture.h"
+#include "tests/support/scratch.h"
+
+using namespace counterpoint;
+using namespace counterpoint::model;
+using namespace counterpoint::tests;
+using compute::Json;
+
+namespace {
+
+namespace fs = std::filesystem;
+using Kind = ReplayVerdict::Kind;
+
+/// Three scripted sources; `asked` collects what they were opened with.
+RunOptions scripted(std::vector<compute::OpenOptions>* asked = nullptr) {
+    RunOptions options;
+    options.opener = [open = opener(three()), asked](const fs::path& path, const compute::OpenOptions& how, std::stop_token stop) {
+        if (asked != nullptr) asked->push_back(how);
+        return open(path, how, stop);
+    };
+    return options;
+}
+
+void edit(const fs::path& file, const std::function<void(OrderedJson&)>& change) {
+    OrderedJson json = compute::readOrderedJson(file);
+    change(json);
+    compute::writeFile(file, json.dump(2));
+}
+
+/// Changes row `line` (from 1) of a run's trace.
+void editRow(const fs::path& run, std::size_t line, const std::function<void(OrderedJson&)>& change) {
+    const std::string text = compute::readFile(run / "trace.jsonl");
+    std::string changed;
+    std::size_t n = 0;
+    for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) {
+        OrderedJson row = OrderedJson::parse(text.substr(at, text.find('\n', at) - at));
+        if (++n == line) change(row);
+        changed += row.dump() + "\n";
+    }
+    compute::writeFile(run / "trace.jsonl", changed);
+}
+
+/// As if it had been stopped after `rows` rows.
+void cutAfter(const fs::path& run, std::size_t rows, const char* stop) {
+    const std::string text = compute::readFile(run / "trace.jsonl");
+    std::size_t end = 0;
+    for (std::size_t i = 0; i < rows; ++i) end = text.find('\n', end) + 1;
+    compute::writeFile(run / "trace.jsonl", text.substr(0, end));
+    edit(run / "summary.json", [stop](OrderedJson& s) { s["stop"] = stop; });
+}
+
+}  // namespace
+
+class TestReplay : public QObject, Scratch {
+    Q_OBJECT
+    fs::path run() const { return folder() / "run"; }
+    void decode(std::int64_t newTokens = 12) const { writeRun(runSession(threeSession(newTokens), scripted()), run(), {}); }
+    std::string sentence(const RunOptions& options) const { return replay(run(), options).sentence; }
+
+  private Q_SLOTS:
+    void init() {
+        failOnAnyWarning();
+        renew();
+    }
+
+    void cutRuns_data() {
+        QTest::addColumn<int>("rows");
+        QTest::addColumn<QByteArray>("stop");
+        QTest::addColumn<QByteArray>("says");
+        QTest::newRow("stopped") << 9 << QByteArray("user") << QByteArray("Identical up to where the run was stopped: the same tokens and the same bits in 9 rows.");
+        QTest::newRow("failed") << 5 << QByteArray("error") << QByteArray("Identical up to where the run failed: the same tokens and the same bits in 5 rows.");
+        QTest::newRow("in the prompt") << 1 << QByteArray("user") << QByteArray("Identical up to where the run was stopped: the same tokens and the same bits in 1 rows.");
+    }
+    void cutRuns() {
+        QFETCH(int, rows);
+        QFETCH(QByteArray, stop);
+        QFETCH(QByteArray, says);
+        decode();
+        cutAfter(run(), static_cast<std::size_t>(rows), stop.constData());
+        const ReplayVerdict verdict = replay(run(), scripted());
+        QCOMPARE(verdict.kind, Kind::Identical);
+        QCOMPARE(QByteArray::fromStdString(verdict.sentence), says);
+        // A run that was not stopped must be whole.
+        edit(run() / "summary.json", [](OrderedJson& s) { s["stop"] = "limit"; });
+        QCOMPARE(replay(run(), scripted()).kind, Kind::Diverged);
+    }
+
+    void nothingToCompare() {
+        decode();
+        cutAfter(run(), 0, "user");
+        const std::string says = errorOf([this] { (void)replay(run(), scripted()); });
+        QVERIFY2(says.find("nothing to compare") != std::string::npos && says.find("..") == std::string::npos, says.c_str());
+    }
+
+    /// Stopped before any source was open: nothing to write but what says so.
+    void stoppedBeforeTheFirstRow() {
+        RunOptions options = scripted();
+        std::stop_source stop;
+        stop.request_stop();
+        options.stop = stop.get_token();
+        options.dumps = {"log_prob", "sources"};
+        const RunResult result = runSession(threeSession(), options);
+        const std::vector<std::string> leftOut = writeRun(result, run(), options.dumps);
+        QCOMPARE(leftOut.size(), std::size_t{2});
+        QCOMPARE(fs::file_size(run() / "trace.jsonl"), std::uintmax_t{0});
+        const Json summary = compute::readJson(run() / "summary.json");
+        QCOMPARE(summary["stop"].get<std::string>(), std::string("user"));
+        QCOMPARE(summary["steps"].get<int>(), 0);
+        QVERIFY(!fs::exists(run() / "log_prob.safetensors") && !fs::exists(run() / "sources.safetensors"));
+        QVERIFY_EXCEPTION_THROWN((void)replay(run(), scripted()), compute::Error);
+    }
+
+    void firstStoredValueThatDiffers_data() {
+        QTest::addColumn<QByteArray>("key");
+        const auto row = [](const char* key) { QTest::newRow(key) << QByteArray(key); };
+        row("drift");
+        row("log_probs.math");
+        row("top 2.text");
+        row("winner");
+    }
+    void firstStoredValueThatDiffers() {
+        QFETCH(QByteArray, key);
+        decode();
+        editRow(run(), 4, [&](OrderedJson& r) {
+            if (key == "drift") r["drift"] = 7.5;
+            if (key == "log_probs.math") r["log_probs"]["math"] = -7.5;
+            if (key == "top 2.text") r["top"][1]["text"] = "other";
+            if (key == "winner") r["winner"] = "math ";
+        });
+        const ReplayVerdict verdict = replay(run(), scripted());
+        QCOMPARE(verdict.kind, Kind::WithinTolerance);
+        QCOMPARE(verdict.gap, 0.0);
+        const std::string wanted = "the first stored value that differs is '" + key.toStdString() + "' at position 4";
+        QVERIFY2(verdict.sentence.find(wanted) != std::string::npos, verdict.sentence.c_str());
+    }
+
+    void theLineIsNamedOnce() {
+        decode();
+        const std::string text = compute::readFile(run() / "trace.jsonl");
+        compute::writeFile(run() / "trace.jsonl", text.substr(0, text.size() - 40));
+        const std::string says = errorOf([this] { (void)replay(run(), scripted()); });
+        QVERIFY2(says.find("trace.jsonl, line 14: the JSON ends too early") != std::string::npos, says.c_str());
+    }
+
+    void asTheRunWasDecoded() {
+        decode();
+        edit(run() / "summary.json", [](OrderedJson& s) { s["dtype"] = "bfloat16"; });
+        std::vector<compute::OpenOptions> asked;
+        (void)replay(run(), scripted(&asked));
+        QCOMPARE(asked.front().dtype, std::string("bfloat16"));
+        RunOptions other = scripted(&asked);
+        other.dtype = "float16";
+        (void)replay(run(), other);
+        QCOMPARE(asked.back().dtype, std::string("float16"));
+        // Sources of several dtypes: each model's own.
+        edit(run() / "summary.json", [](OrderedJson& s) { s["dtype"] = "float32,bfloat16"; });
+        (void)replay(run(), scripted(&asked));
+        QCOMPARE(asked.back().dtype, std::string());
+    }
+
+    void changedWeights() {
+        decode();
+        const fs::path weights = folder() / "weights";
+        fs::create_directories(weights);
+        const auto write = [&](float value) {
+            const std::vector<float> values(4, value);
+            const compute::TensorToWrite tensor{.name = "x", .dtype = compute::DType::F32, .shape = {4}, .bytes = std::as_bytes(std::span(values))};
+            compute::writeSafetensors(weights / "model.safetensors", {&tensor, 1}, {});
+        };
+        RunOptions options;
+        options.opener = [&, open = opener(three())](const fs::path& path, const compute::OpenOptions& how, std::stop_token stop) {
+            return open(path.filename() == "weights" ? fs::path("/scripted/math") : path, how, stop);
+        };
+        write(1);
+        Session session = threeSession(4);
+        session.specialists[0].path = weights.string();
+        writeRun(runSession(session, options), run(), {});
+        QVERIFY(sentence(options).starts_with("Identical"));
+        write(2);
+        const std::string says = sentence(options);
+        QVERIFY2(says.starts_with("The weights of source 'math' in " + weights.string() + " are not those of the run"), says.c_str());
+        QVERIFY2(says.find("Identical") != std::string::npos, says.c_str());
+    }
+
+    void anEarlierRunLeavesNothing() {
+        decode();
+        const fs::path figures = run() / "figures";
+        fs::create_directories(figures);
+        for (const char* name : {"drift.pdf", "drift.csv", "drift.json", "eos.svg", "entropy.png"}) compute::writeFile(figures / name, "old");
+        compute::writeFile(figures / "mine.pdf", "kept");
+        decode(3);
+        QVERIFY(!fs::exists(figures / "drift.pdf") && !fs::exists(figures / "drift.csv") && !fs::exists(figures / "eos.svg"));
+        QCOMPARE(compute::readFile(figures / "mine.pdf"), std::string("kept"));
+        fs::remove(figures / "mine.pdf");
+        decode(3);
+        QVERIFY(!fs::exists(figures));
+    }
+};
+
+QTEST_GUILESS_MAIN(TestReplay)
+#include "tst_replay.moc"
