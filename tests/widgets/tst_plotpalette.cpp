@@ -37,6 +37,12 @@ class TestPlotPalette : public QObject {
         QVERIFY(contrast(t.text, t.selection) >= 4.5);
     }
 
+    // A button that has no room yet asks for an icon of no size.
+    void anIconOfNoSizeIsNoPicture() {
+        QVERIFY(lineIcon(Glyph::Open).pixmap(QSize(0, 16), 1.0).isNull());
+        QCOMPARE(lineIcon(Glyph::Open).pixmap(QSize(16, 16), 1.0).size(), QSize(16, 16));
+    }
+
     void colourBySourceIsStable() {
         const Theme& t = theme(ThemeKind::Light);
         QCOMPARE(seriesColour(t, 1), QColor("#E69F00"));
