@@ -48,12 +48,16 @@ QString Perspectives::purpose(const QString& name) {
     return {};
 }
 
-void Perspectives::layOut(const QString& name) {
-    const auto dock = [this](const char* id) { return m_docks.at(QLatin1String(id)); };
+void Perspectives::takeOut() {
     for (const auto& [id, d] : m_docks) {
         d->setFloating(false);
         m_window.removeDockWidget(d);
     }
+}
+
+void Perspectives::layOut(const QString& name) {
+    const auto dock = [this](const char* id) { return m_docks.at(QLatin1String(id)); };
+    takeOut();
     QDockWidget *rack = dock("dock.rack"), *text = dock("dock.text"), *dials = dock("dock.dials");
     QDockWidget *distribution = dock("dock.distribution"), *ledger = dock("dock.ledger");
     // A dock must be visible before the next is split from it: Qt nests nothing into a column whose docks are all
@@ -201,6 +205,9 @@ void Perspectives::select(const QString& name) {
     m_current = wanted;
     const auto state = m_states.find(wanted);
     m_first = false;
+    // A stored layout tells nothing of the docks that were not in it: left where they are, they would lie over the
+    // window.
+    takeOut();
     if (state == m_states.end() || !m_window.restoreState(state->second, kStateVersion)) layOut(wanted);
     rememberWidths();
 }

@@ -33,6 +33,7 @@ class Perspectives : public QObject {
     bool eventFilter(QObject* watched, QEvent* event) override;
 
   private:
+    void takeOut();  ///< every dock leaves the window and is hidden
     void layOut(const QString& name);
     void rememberWidths();
     void keepWidths();

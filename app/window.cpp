@@ -9,6 +9,7 @@
 #include <QElapsedTimer>
 #include <QEventLoop>
 #include <QFile>
+#include <QTemporaryDir>
 #include <QTimer>
 #include <clocale>
 #include <cstdio>
@@ -136,7 +137,13 @@ int runWindow(const WindowOptions& options, int& argc, char** argv) {
     QApplication::setHighDpiScaleFactorRoundingPolicy(Qt::HighDpiScaleFactorRoundingPolicy::PassThrough);
     Application application(argc, argv);
     std::setlocale(LC_NUMERIC, "C");  // QApplication took the user's; files always have a dot (HAZARDS A1)
-    QSettings settings;
+    // A picture shows the program, not what its user did with it last: the same command, the same picture.
+    QTemporaryDir nowhere;
+    const auto kept =
+        options.screenshot.empty()
+            ? std::make_unique<QSettings>()
+            : std::make_unique<QSettings>(nowhere.filePath(QStringLiteral("window.ini")), QSettings::IniFormat);
+    QSettings& settings = *kept;
     const QString themeName = options.theme.empty() ? settings.value(QStringLiteral("window/theme")).toString()
                                                     : QString::fromStdString(options.theme);
     const auto theme = themeName == QLatin1String("dark") ? widgets::ThemeKind::Dark : widgets::ThemeKind::Light;

@@ -101,6 +101,12 @@ void Document::on(const TraceStarted& e) {
     trace->promptLength = e.promptLength;
     trace->steps = std::move(pending.steps);
     trace->store = e.store;
+    // A branch brings its parent's steps along, and with them the place from where on they are only teacher-forced.
+    for (const StepPtr& step : trace->steps)
+        if (!step->prompt && !step->forced && step->drawn != step->token) {
+            trace->flip = step->position;
+            break;
+        }
     trace->tokenizer = e.tokenizer;
     trace->stopIds = e.stopIds;
     const auto siblings = std::count_if(m_traces.begin(), m_traces.end(), [&](const auto& t) { return t->parent == trace->parent; });

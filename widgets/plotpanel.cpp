@@ -54,10 +54,7 @@ PlotPanel::PlotPanel(QWidget* parent) : QWidget(parent), m_view(new PlotView(thi
             const std::string_view extension = extensionOf(format);
             const QString suggestion = QString::fromStdString(m_view->plot().id) + QLatin1Char('.') +
                                        QString::fromUtf8(extension.data(), static_cast<qsizetype>(extension.size()));
-            std::filesystem::path path = askFile(format, suggestion);
-            if (path.empty()) return;
-            if (path.extension().empty()) path.replace_extension(extension);
-            exportTo(format, path);
+            if (const std::filesystem::path path = askFile(format, suggestion); !path.empty()) exportTo(format, path);
         });
     }
     m_menu.addSeparator();
@@ -89,7 +86,11 @@ QMenu& PlotPanel::menu() {
     return m_menu;
 }
 
-void PlotPanel::exportTo(FigureFormat format, const std::filesystem::path& path) {
+void PlotPanel::exportTo(FigureFormat format, std::filesystem::path path) {
+    // "x" and "x.csv" become "x.pdf" and "x.csv.pdf": what is written is what was chosen in the menu.
+    std::string ending(1, '.');
+    ending += extensionOf(format);
+    if (path.extension() != ending) path += ending;
     model::PlotData plot = m_view->plot();
     plot.y.logarithmic = m_view->logarithmic();
     writer(figureFiles(plot, model::FigureStyle{}, format, path));

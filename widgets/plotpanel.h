@@ -22,7 +22,7 @@ class PlotPanel : public QWidget {
     /// logScale, copyData, resetZoom.
     QMenu& menu();
     /// Draws now (window thread) and hands the files to `writer` (below).
-    void exportTo(FigureFormat format, const std::filesystem::path& path);
+    void exportTo(FigureFormat format, std::filesystem::path path);  ///< with the format's ending, added where it is not there
     void copyData();
 
     /// Gets the drawn files; default: writes them at once.

@@ -216,8 +216,10 @@ PlotData ledger(const Trace& trace, const View& view) {
     s.kind = SeriesKind::Waterfall;
     s.colour = -2;
     double running = 0;
-    term(s, plot.x, sourceName(trace, 0), split.base, running, 0);
-    for (std::size_t i = 0; i < split.source.size(); ++i)
+    // A sum of probabilities has no split by source in log p: it is one term.
+    const bool mixture = trace.session.rule == compute::Rule::Mixture;
+    term(s, plot.x, mixture ? "mixture" : sourceName(trace, 0), split.base, running, mixture ? -1 : 0);
+    for (std::size_t i = 0; !mixture && i < split.source.size(); ++i)
         term(s, plot.x, sourceName(trace, i + 1), split.source[i], running, static_cast<int>(i) + 1);
     for (std::size_t i = 0; i < split.prior.size(); ++i)
         term(s, plot.x, "prior " + std::to_string(i + 1), split.prior[i], running, -1);

@@ -278,6 +278,37 @@ class TestWindow : public QObject {
         QCOMPARE(o.document.notices().size(), notices);
     }
 
+    // What was never in a stored layout is not in the window that comes back from it, and what was has its place.
+    void everyPerspectiveComesBackAsItWas() {
+        Opened o;
+        o.document.save(o.folder.filePath("s.session.json").toStdString());
+        const auto places = [&] {
+            std::map<QString, QRect> places;
+            for (const QString& name : app::Perspectives::names()) {
+                o.window->showPerspective(name);
+                QCoreApplication::processEvents();
+                for (const QDockWidget* d : o.window->findChildren<QDockWidget*>())
+                    if (d->isVisible() && !d->visibleRegion().isEmpty())
+                        places[name + "/" + d->objectName()] = d->geometry();
+            }
+            return places;
+        };
+        places();  // the first look lays each out
+        const auto before = places();
+        QVERIFY(o.window->close());
+        o.open();
+        const auto after = places();
+        QStringList names, namesAfter;
+        for (const auto& [name, place] : before) names << name;
+        for (const auto& [name, place] : after) namesAfter << name;
+        QCOMPARE(namesAfter, names);
+        for (const auto& [name, place] : before)
+            QVERIFY2(
+                std::abs(after.at(name).width() - place.width()) <= 8 && after.at(name).left() - place.left() <= 8,
+                qPrintable(
+                    QStringLiteral("%1: %2 wide, was %3").arg(name).arg(after.at(name).width()).arg(place.width())));
+    }
+
     void closingWhileRunningEndsSoon() {
         QElapsedTimer clock;
         {

@@ -262,6 +262,17 @@ class TestDiagnostics : public QObject {
         QCOMPARE(ends, token == 2);
     }
 
+    void aMixtureIsOneTermOfTheLedger() {
+        Trace trace = storedTrace();
+        trace.session.rule = compute::Rule::Mixture;
+        View view = at(1);
+        view.token = 3;
+        const PlotData plot = diagnostic("ledger").make(trace, view);
+        QCOMPARE(plot.x.categories.front(), std::string("mixture"));
+        QVERIFY(std::find(plot.x.categories.begin(), plot.x.categories.end(), "math") == plot.x.categories.end());
+        QVERIFY(std::find(plot.x.categories.begin(), plot.x.categories.end(), "base") == plot.x.categories.end());
+    }
+
     void ledgerWithoutRows() {
         Trace trace = storedTrace();
         QVERIFY_EXCEPTION_THROWN(ledgerAt(trace, 2, 3), compute::Error);

@@ -112,6 +112,22 @@ class TestDocument : public QObject {
         QCOMPARE(doc.trace()->decodedWith.specialists[0].weight, 1.0);
         QVERIFY(doc.trace()->steps[10]->logProb != before[10]->logProb);
         QCOMPARE(doc.trace()->steps[10]->token, before[10]->token);
+        // A branch right of the flip: its prefix was drawn under the dials of before, and the branch says so.
+        const Trace* const parent = doc.trace();
+        const Position flip = *parent->flip;
+        QVERIFY(flip + 5 < parent->steps.back()->position);
+        doc.branch(flip + 5, parent->tokens[static_cast<std::size_t>(flip) + 4]);
+        QTRY_VERIFY(!doc.busy() && doc.trace() != parent);
+        QCOMPARE(doc.trace()->flip, std::optional(flip));
+        doc.selectTrace(parent->id);
+        QTRY_VERIFY(!doc.busy());
+        if (flip > parent->promptLength) {  // left of it the branch is exact
+            doc.branch(flip, parent->tokens[static_cast<std::size_t>(flip)]);
+            QTRY_VERIFY(!doc.busy() && doc.trace() != parent);
+            QVERIFY(!doc.trace()->flip.has_value());
+            doc.selectTrace(parent->id);
+            QTRY_VERIFY(!doc.busy());
+        }
         doc.undo();
         QTRY_VERIFY(!doc.busy());
         Session longer = doc.session();

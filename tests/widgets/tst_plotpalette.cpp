@@ -1,5 +1,6 @@
 // Text that can be read, colours that can be told apart, numbers for eyes.
 #include "tests/support/fixture.h"
+#include "widgets/icons.h"
 #include "widgets/palette.h"
 
 #include <limits>

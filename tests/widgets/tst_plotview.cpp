@@ -264,6 +264,13 @@ class TestPlotView : public QObject {
         }
         for (const char* file : {"drift.pdf", "drift.svg", "drift.png", "drift.csv", "drift.json"})
             QVERIFY2(QFileInfo(folder.filePath(file)).size() > 100, file);
+        for (const char* name : {"plain", "table.csv"}) {  // what was chosen in the menu is what is written
+            panel.askFile = [&](FigureFormat, const QString&) {
+                return std::filesystem::path(folder.filePath(name).toStdString());
+            };
+            panel.menu().findChild<QAction*>("exportPdf")->trigger();
+            QVERIFY2(QFileInfo::exists(folder.filePath(QString(name) + ".pdf")), name);
+        }
         panel.menu().findChild<QAction*>("copyData")->trigger();
         QVERIFY(QApplication::clipboard()->text().startsWith("Position,drift,running sum\r\n0,"));
         QSignalSpy log(&panel, &PlotPanel::logarithmicToggled);
