@@ -265,9 +265,11 @@ class TestDiagnostics : public QObject {
     void aMixtureIsOneTermOfTheLedger() {
         Trace trace = storedTrace();
         trace.session.rule = compute::Rule::Mixture;
+        trace.session.specialists[1].weight = 0.5;  // a mixture has no negative weights
         View view = at(1);
         view.token = 3;
         const PlotData plot = diagnostic("ledger").make(trace, view);
+        QVERIFY2(plot.empty.empty(), plot.empty.c_str());
         QCOMPARE(plot.x.categories.front(), std::string("mixture"));
         QVERIFY(std::find(plot.x.categories.begin(), plot.x.categories.end(), "math") == plot.x.categories.end());
         QVERIFY(std::find(plot.x.categories.begin(), plot.x.categories.end(), "base") == plot.x.categories.end());
