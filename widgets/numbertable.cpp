@@ -6,7 +6,8 @@
 namespace counterpoint::widgets {
 namespace {
 
-constexpr int kPadding = spacing::wide;  // between columns
+constexpr int kPadding = spacing::normal;  // between columns
+constexpr int kRowHeight = 20;             // there is never room for all rows
 constexpr int kWidestHead = 140;         // longer heads end in "…" and are told on hover
 constexpr int kNarrowestName = 72;
 
@@ -38,8 +39,8 @@ QTableWidget* makeNumberTable(QWidget* parent) {
     table->setFrameShape(QFrame::NoFrame);
     table->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
     table->verticalHeader()->hide();
-    table->verticalHeader()->setDefaultSectionSize(spacing::row);
-    table->verticalHeader()->setMinimumSectionSize(spacing::row);
+    table->verticalHeader()->setDefaultSectionSize(kRowHeight);
+    table->verticalHeader()->setMinimumSectionSize(kRowHeight);
     table->horizontalHeader()->setHighlightSections(false);
     table->horizontalHeader()->setMinimumSectionSize(44);
     table->horizontalHeader()->setTextElideMode(Qt::ElideRight);

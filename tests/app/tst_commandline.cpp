@@ -89,11 +89,25 @@ class TestCommandLine : public QObject {
     }
 
     /// Qt itself would say it in three lines and abort.
+    void displayThatCannotBeReached_data() {
+        QTest::addColumn<QStringList>("surroundings");
+        QTest::newRow("any platform") << QStringList{QStringLiteral("DISPLAY=:4711")};
+        QTest::newRow("xcb") << QStringList{QStringLiteral("DISPLAY=:4711"), QStringLiteral("QT_QPA_PLATFORM=xcb")};
+        QTest::newRow("no such platform") << QStringList{QStringLiteral("QT_QPA_PLATFORM=none")};
+    }
     void displayThatCannotBeReached() {
-        const Finished finished = runProgram({}, {QStringLiteral("DISPLAY=:4711")});
+        QFETCH(QStringList, surroundings);
+        const Finished finished = runProgram({}, surroundings);
         COMPARE_CODE(finished, 1);
         QCOMPARE(finished.errorLines(), 1);
         QVERIFY2(finished.err.contains("display"), finished.err.constData());
+    }
+
+    void nothingIsSaidOfARuntimeFolder() {
+        const Finished finished = runProgram({QStringLiteral("--first-paint")},
+                                             {QStringLiteral("QT_QPA_PLATFORM=offscreen"), QStringLiteral("XDG_RUNTIME_DIR")});
+        COMPARE_CODE(finished, 0);
+        QVERIFY2(!finished.err.contains("XDG_RUNTIME_DIR"), finished.err.constData());
     }
 
     void sizeThatTheWindowDoesNotFitInto() {
