@@ -178,9 +178,9 @@ void MainWindow::buildActions() {
            .keys = QKeySequence("Ctrl+Shift+A"),
            .glyph = Glyph::Plus,
            .run = [this] {
-               ask(false, true, tr("Add specialist"), {},
-                   [this](const fs::path& path) {
-                   attempt(m_document, [&] { m_document.addSpecialist(path); }, "rack.add");
+               ask(false, true, tr("Add specialist"), {}, [this](const fs::path& path) {
+                   attempt(
+                       m_document, [&] { m_document.addSpecialist(path); }, "rack.add");
                });
            }});
     a.add({.id = "rack.reload",
@@ -363,8 +363,9 @@ void MainWindow::showNotices() {
     QString text;
     const auto& past = m_document.pastNotices();
     for (auto notice = past.rbegin(); notice != past.rend(); ++notice)
-        text += QString::fromStdString(notice->sentence + "\n" + (notice->details.empty() ? "" : notice->details + "\n")) +
-                QLatin1Char('\n');
+        text +=
+            QString::fromStdString(notice->sentence + "\n" + (notice->details.empty() ? "" : notice->details + "\n")) +
+            QLatin1Char('\n');
     auto* list = new QPlainTextEdit(text.isEmpty() ? tr("Nothing was said yet that is not still there.") : text);
     list->setObjectName(QStringLiteral("pastNotices.text"));
     list->setReadOnly(true);

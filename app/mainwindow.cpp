@@ -212,7 +212,8 @@ void MainWindow::openFiles(const std::vector<fs::path>& files) {
         if (first || session)
             openFile(file);
         else
-            attempt(m_document, [&] { m_document.addSpecialist(file); }, "rack.add");
+            attempt(
+                m_document, [&] { m_document.addSpecialist(file); }, "rack.add");
         first = false;
     }
 }
@@ -242,7 +243,8 @@ void MainWindow::refreshRecent() {
         QAction* action = menu->addAction(path);
         connect(action, &QAction::triggered, this, [this, path] {
             const fs::path chosen = path.toStdString();
-            if (attempt(m_document, [&] { Document::check(chosen); }, "open"))
+            if (attempt(
+                    m_document, [&] { Document::check(chosen); }, "open"))
                 afterUnsaved([this, chosen] { openFile(chosen); });
         });
     }
@@ -371,7 +373,9 @@ void MainWindow::dropEvent(QDropEvent* event) {
     for (const fs::path& file : files) {  // what is refused is refused before anything is asked
         if (fs::is_directory(file)) continue;
         replaces = true;
-        if (!attempt(m_document, [&] { Document::check(file); }, "open")) return;
+        if (!attempt(
+                m_document, [&] { Document::check(file); }, "open"))
+            return;
     }
     if (!replaces) return openFiles(files);
     afterUnsaved([this, files] { openFiles(files); });

@@ -24,13 +24,18 @@ constexpr Binding kBindings[] = {
      [](Session& s, const DialValue& v) { s.decoding.temperature = v.real; }},
     {"top_k", [](const Session& s) { return whole(static_cast<std::uint64_t>(s.decoding.topK)); },
      [](Session& s, const DialValue& v) { s.decoding.topK = static_cast<std::int64_t>(v.integer); }},
-    {"top_p", [](const Session& s) { return real(s.decoding.topP); }, [](Session& s, const DialValue& v) { s.decoding.topP = v.real; }},
-    {"min_p", [](const Session& s) { return real(s.decoding.minP); }, [](Session& s, const DialValue& v) { s.decoding.minP = v.real; }},
+    {"top_p", [](const Session& s) { return real(s.decoding.topP); },
+     [](Session& s, const DialValue& v) { s.decoding.topP = v.real; }},
+    {"min_p", [](const Session& s) { return real(s.decoding.minP); },
+     [](Session& s, const DialValue& v) { s.decoding.minP = v.real; }},
     {"eos_policy", [](const Session& s) { return real(static_cast<double>(s.decoding.eosPolicy)); },
-     [](Session& s, const DialValue& v) { s.decoding.eosPolicy = static_cast<compute::EosPolicy>(static_cast<int>(v.real)); }},
+     [](Session& s, const DialValue& v) {
+         s.decoding.eosPolicy = static_cast<compute::EosPolicy>(static_cast<int>(v.real));
+     }},
     {"plausibility",
      [](const Session& s) {
-         DialValue v = real(s.decoding.plausibility ? s.decoding.plausibility->value : compute::dial("plausibility").initial);
+         DialValue v =
+             real(s.decoding.plausibility ? s.decoding.plausibility->value : compute::dial("plausibility").initial);
          v.on = s.decoding.plausibility.has_value();
          if (v.on) v.choice = static_cast<int>(s.decoding.plausibility->kind);
          return v;

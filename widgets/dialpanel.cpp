@@ -102,11 +102,14 @@ QSize DialPanel::minimumSizeHint() const {  // it scrolls down, never sideways: 
 
 void DialPanel::edit(const DialSpec& spec, const DialValue& value, bool drag) {
     const std::string dial = keyOf(spec);
-    attempt(m_document, [&] {
-        model::Session session = m_document.session();
-        setDialValue(session, spec.id, value);
-        m_document.setSession(std::move(session), drag ? dial : std::string());
-    }, dial);
+    attempt(
+        m_document,
+        [&] {
+            model::Session session = m_document.session();
+            setDialValue(session, spec.id, value);
+            m_document.setSession(std::move(session), drag ? dial : std::string());
+        },
+        dial);
 }
 
 QWidget* DialPanel::makeEditor(const DialSpec& spec) {

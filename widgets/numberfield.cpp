@@ -76,7 +76,8 @@ QString NumberField::read(const QString& text) {
         QString dotted = plain, joined = plain;
         dotted.replace(QLatin1Char(','), QLatin1Char('.'));
         if (perhapsThousands)
-            return tr("'%1' can be read in two ways: write %2 or %3.").arg(given, dotted, joined.remove(QLatin1Char(',')));
+            return tr("'%1' can be read in two ways: write %2 or %3.")
+                .arg(given, dotted, joined.remove(QLatin1Char(',')));
         plain = dotted;
     }
     QLocale dots = QLocale::c();

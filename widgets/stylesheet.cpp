@@ -75,8 +75,8 @@ QLabel[role="title"] { color: {text}; font-weight: 600; }
 QString styleSheetOf(const Theme& t) {
     QString sheet = QString::fromUtf8(kSheet);
     const std::pair<const char*, QColor> names[] = {
-        {"window", t.window},     {"surface", t.surface},    {"raised", t.raised}, {"text", t.text},
-        {"quiet", t.quiet},       {"line", t.line},          {"grid", t.grid},     {"accent", t.accent},
+        {"window", t.window},     {"surface", t.surface},     {"raised", t.raised},  {"text", t.text},
+        {"quiet", t.quiet},       {"line", t.line},           {"grid", t.grid},      {"accent", t.accent},
         {"onAccent", t.onAccent}, {"selection", t.selection}, {"failure", t.failure}};
     for (const auto& [name, colour] : names)
         sheet.replace(QLatin1Char('{') + QString::fromLatin1(name) + QLatin1Char('}'), colour.name());

@@ -49,8 +49,7 @@ QtMessageHandler g_before = nullptr;
 void onQtMessage(QtMsgType kind, const QMessageLogContext& context, const QString& message) {
     const std::string_view category = context.category == nullptr ? "" : context.category;
     if (category.starts_with("qt.qpa.") && message.contains(QLatin1String("could not connect to display"))) return;
-    if (category.starts_with("qt.qpa.") && message.contains(QLatin1String("the Qt platform plugin")))
-        return;
+    if (category.starts_with("qt.qpa.") && message.contains(QLatin1String("the Qt platform plugin"))) return;
     // Qt makes a private folder by itself then (0700); one that others could read it still complains of.
     if (message.startsWith(QLatin1String("QStandardPaths: XDG_RUNTIME_DIR not set"))) return;
     if (kind != QtFatalMsg || !message.contains(QLatin1String("no Qt platform plugin could be initialized")))

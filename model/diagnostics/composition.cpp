@@ -184,7 +184,8 @@ PlotData distribution(const Trace& trace, const View& view) {
         plot.note += (step->prompt   ? ": given "
                       : step->forced ? ": chosen by hand "
                                      : ": drawn ") +
-                     quoted(tokenLabel(trace.tokenizer.get(), step->token)) + ", p = " + fixed(std::exp(step->logProb), 3);
+                     quoted(tokenLabel(trace.tokenizer.get(), step->token)) +
+                     ", p = " + fixed(std::exp(step->logProb), 3);
     plot.note += "; " + std::to_string(step->keptCount) + (step->keptCount == 1 ? " token" : " tokens") + " kept";
     return plot;
 }

