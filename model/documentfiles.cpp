@@ -33,6 +33,11 @@ Session sessionFrom(const fs::path& file, std::vector<std::string>& warnings) {
 
 }  // namespace
 
+void Document::check(const fs::path& file) {
+    std::vector<std::string> warnings;
+    (void)sessionFrom(file, warnings);
+}
+
 void Document::open(const fs::path& file) {
     std::vector<std::string> warnings;
     Session session = sessionFrom(file, warnings);
