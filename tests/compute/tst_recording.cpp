@@ -113,7 +113,7 @@ class TestRecording : public QObject, Scratch {
         QVERIFY(base->tokenizer() == nullptr);
         QCOMPARE(std::vector<TokenId>(base->recorded().begin(), base->recorded().end()), tokens());
         QVERIFY(errorOf([&] { source("poetry"); }).ends_with("the recording has no source 'poetry' (expected 'base', 'math'); "
-                                                             "name one of them under \"source\""));
+                                                             "name one of them under \"source\"."));
     }
 
     void itsRows() {
