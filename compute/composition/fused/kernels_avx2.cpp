@@ -1,6 +1,0 @@
-#include "compute/composition/fused/loops.h"
-
-namespace counterpoint::compute::fused {
-extern const Kernels kAvx2;
-const Kernels kAvx2{"avx2", compose, finish, measure};
-}  // namespace counterpoint::compute::fused

@@ -1,6 +1,0 @@
-#include "compute/composition/fused/loops.h"
-
-namespace counterpoint::compute::fused {
-extern const Kernels kAvx512;
-const Kernels kAvx512{"avx512", compose, finish, measure};
-}  // namespace counterpoint::compute::fused

@@ -1,6 +1,0 @@
-#include "compute/composition/fused/loops.h"
-
-namespace counterpoint::compute::fused {
-extern const Kernels kPlain;
-const Kernels kPlain{"plain", compose, finish, measure};
-}  // namespace counterpoint::compute::fused
