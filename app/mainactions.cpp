@@ -27,16 +27,18 @@ void MainWindow::buildActions() {
     const QString file = tr("File"), edit = tr("Edit"), decode = tr("Decode"), rack = tr("Rack"), view = tr("View"),
                   help = tr("Help");
     const QStringList sessions = {tr("Sessions (*.session.json *.json)"), tr("All files (*)")};
+    const QStringList openable = {tr("Sessions and recordings (*.session.json *.json *.safetensors)"), tr("All files (*)")};
 
     a.add({.id = "file.open",
            .menu = file,
            .text = tr("Open session…"),
-           .help = tr("Open a session file"),
+           .help = tr("Open a session file or a recording"),
            .keys = QKeySequence::Open,
            .glyph = Glyph::Open,
-           .run = [this, sessions] {
-               afterUnsaved([this, sessions] {
-                   ask(false, false, tr("Open session"), sessions, [this](const fs::path& path) { openFile(path); });
+           .run = [this, openable] {
+               afterUnsaved([this, openable] {
+                   ask(false, false, tr("Open session or recording"), openable,
+                       [this](const fs::path& path) { openFile(path); });
                });
            }});
     a.add({.id = "file.openModel",
@@ -182,6 +184,19 @@ void MainWindow::buildActions() {
                    attempt(
                        m_document, [&] { m_document.addSpecialist(path); }, "rack.add");
                });
+           }});
+    a.add({.id = "rack.addRecording",
+           .menu = rack,
+           .text = tr("Add sources of a recording…"),
+           .help = tr("Add what a recording holds and the rack has not"),
+           .keys = {},
+           .glyph = {},
+           .run = [this] {
+               ask(false, false, tr("Add sources of a recording"), {tr("Recordings (*.safetensors)"), tr("All files (*)")},
+                   [this](const fs::path& path) {
+                       attempt(
+                           m_document, [&] { m_document.addSpecialist(path); }, "rack.addRecording");
+                   });
            }});
     a.add({.id = "rack.reload",
            .menu = rack,

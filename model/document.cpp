@@ -36,7 +36,7 @@ bool sameDials(const Session& a, const Session& b) {
 bool sameRack(const Session& a, const Session& b) {
     if (a.sourceCount() != b.sourceCount()) return false;
     for (std::size_t i = 0; i < a.sourceCount(); ++i)
-        if (a.source(i).name != b.source(i).name || a.resolve(a.source(i).path) != b.resolve(b.source(i).path)) return false;
+        if (a.source(i).name != b.source(i).name || a.sourceKey(i) != b.sourceKey(i)) return false;
     return true;
 }
 
@@ -118,7 +118,7 @@ void Document::wake() {
 void Document::loadSources() {
     Private& p = *m_private;
     for (std::size_t i = 0; i < m_session.sourceCount(); ++i) {
-        SourceStatus& status = p.sources[m_session.resolve(m_session.source(i).path).string()];
+        SourceStatus& status = p.sources[m_session.sourceKey(i)];
         if (status.state != SourceStatus::State::Ready || status.info.device != m_device)
             status = {.state = SourceStatus::State::Loading, .info = {}, .fingerprint = {}, .message = {}};
     }
@@ -226,7 +226,7 @@ void Document::stop() {
 
 SourceStatus Document::status(std::size_t source) const {
     if (source >= m_session.sourceCount()) return {};
-    const auto found = m_private->sources.find(m_session.resolve(m_session.source(source).path).string());
+    const auto found = m_private->sources.find(m_session.sourceKey(source));
     return found != m_private->sources.end() ? found->second : SourceStatus{};
 }
 

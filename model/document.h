@@ -47,13 +47,13 @@ class Document : public QObject {
     void undo();
     void redo();
     bool modified() const;
-    /// A session or a model directory; throws Error, then nothing has changed. Where its sources cannot be loaded later,
+    /// A session, a model directory or a recording; throws Error, then nothing has changed. Where its sources cannot be loaded later,
     /// or are stopped loading, a notice says so and what was open and ready comes back, traces and undo included.
     void open(const std::filesystem::path& file);
     /// Throws what open would, and changes nothing.
     static void check(const std::filesystem::path& file);
     void save(const std::filesystem::path& file);
-    void addSpecialist(const std::filesystem::path& directory);
+    void addSpecialist(const std::filesystem::path& file);   ///< a model directory, or a recording with all its sources
 
     // -- engine -------------------------------------------------------------------------------------------------------
     void loadSources();                             ///< called by open and when the rack gains a source

@@ -226,9 +226,12 @@ void SourceRow::refresh() {
             state = QString::fromStdString(status.message);
             break;
         case State::Ready:
-            state = tr("%1 parameters · %2 · %3")
-                        .arg(amount(status.info.parameters), QString::fromStdString(status.info.dtype),
-                             QString::fromStdString(status.info.device));
+            state = status.info.kind == "recording"
+                        ? tr("recording · %1 tokens · %2")
+                              .arg(QString::number(status.info.maxPositions), QString::fromStdString(status.info.dtype))
+                        : tr("%1 parameters · %2 · %3")
+                              .arg(amount(status.info.parameters), QString::fromStdString(status.info.dtype),
+                                   QString::fromStdString(status.info.device));
             break;
     }
     if (m_source > 0 && entry.reference != "base")
