@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compute/network/pool.h"
+#include "compute/pool.h"
 
 namespace counterpoint::network {
 namespace {
@@ -25,7 +25,7 @@ void linear(const Matrix& weight, const float* bias, const float* x, std::int64_
     if (threads <= 1 || perRow * weight.rows < kWorthAThread) return k.matmul(arguments, 0, weight.rows);
     const std::int64_t rows = roundUp(std::max<std::int64_t>(1, kTaskWork / perRow), kRowsTogether);
     const std::int64_t tasks = (weight.rows + rows - 1) / rows;
-    Pool::instance().run(threads, tasks, [&](std::int64_t task, int) {
+    compute::Pool::instance().run(threads, tasks, [&](std::int64_t task, int) {
         k.matmul(arguments, task * rows, std::min(weight.rows, (task + 1) * rows));
     });
 }
@@ -83,7 +83,7 @@ void attention(const Shape& shape, const KvCache& cache, std::int64_t layer, con
                           .out = out + task * D});
     };
     const bool worth = T * H * (first + T) * D * 2 >= kWorthAThread;
-    Pool::instance().run(worth ? threads : 1, T * H, one);
+    compute::Pool::instance().run(worth ? threads : 1, T * H, one);
 }
 
 }  // namespace counterpoint::network

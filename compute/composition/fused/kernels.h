@@ -5,12 +5,15 @@
 //   compose: one pass over the rows, s kept; Σ e^s, Σ e^{s/τ} and what R5 takes from them in the same pass
 //   finish: stage rows from s, total variation and Jensen-Shannon divergence
 //   measure: what one row alone is asked for, once, when it is kept
+//   bound: an upper bound of log p̂ + G, so that a draw computes few tokens exactly (R3)
 // compose(double) in compose.cpp is the plain formula beside it. Shapes: rows [n]. Units: nats. Numerics: elements and the
 // sums of a block of 512 in float32, blocks in float64; the last bits differ between instruction sets, never on one.
 // No std header is used by the passes, so that a file built for a newer processor lends the program nothing. Thread: any.
 
 #include <cstddef>
 #include <cstdint>
+
+#include "compute/export.h"
 
 namespace counterpoint::compute::fused {
 
@@ -70,11 +73,18 @@ struct Measured {
     std::int64_t excluded, improper, unsupported;  ///< −∞; NaN or +∞; x > −∞ where other = −∞
 };
 
+/// The address of a row's noise (R3).
+struct Noise {
+    std::uint32_t key0, key1, position, stream;
+};
+
 struct Kernels {
     const char* name;
     void (*compose)(const Pass&, Sums&);
     void (*finish)(Finish&);
     void (*measure)(const float* row, const float* other, std::size_t n, Measured&);
+    /// bound[v] >= log p̂(v) + G(v) for the n tokens from `first` on; returns the largest.
+    float (*bound)(const float* row, std::uint32_t first, std::size_t n, const Noise&, float* bound);
 };
 
 extern const Kernels kPlain;
@@ -83,6 +93,6 @@ extern const Kernels kAvx2, kAvx512;
 #endif
 
 /// The widest that this processor has.
-const Kernels& kernels();
+COUNTERPOINT_API const Kernels& kernels();
 
 }  // namespace counterpoint::compute::fused

@@ -2,5 +2,5 @@
 
 namespace counterpoint::compute::fused {
 extern const Kernels kAvx512;
-const Kernels kAvx512{"avx512", compose, finish, measure};
+const Kernels kAvx512{"avx512", compose, finish, measure, bound};
 }  // namespace counterpoint::compute::fused

@@ -3,6 +3,7 @@
 // unit in the last place), log x by Cephes' polynomial on [√½, √2).
 
 #include "compute/composition/fused/kernels.h"
+#include "compute/random/philoxrounds.h"
 
 namespace counterpoint::compute::fused {
 namespace {
@@ -340,6 +341,28 @@ void measure(const float* row, const float* other, std::size_t n, Measured& out)
         out.mass += mass;
         out.tilt += tilt;
     }
+}
+
+/// An upper bound of G from word 0 alone: −ln(1−u) <= −ln(d/2^31), d = (2^32 − 1 − w0)/2, and log2 x lies above the line
+/// through its exponent and mantissa bits. d = 0 gives 88, above every G.
+inline float gumbelBound(std::uint32_t word0) {
+    const float d = static_cast<float>(static_cast<int>(~word0 >> 1));
+    const float log2Below = static_cast<float>(static_cast<int>(bitsOf(d))) * 0x1p-23f - 127.0f;
+    return 0.693147181f * (31.0f - log2Below);
+}
+
+float bound(const float* row, std::uint32_t first, std::size_t n, const Noise& noise, float* out) {
+    const std::uint32_t key0 = noise.key0, key1 = noise.key1, position = noise.position, stream = noise.stream;
+    float best = kMinusInfinity;
+#pragma omp simd reduction(max : best)
+    for (std::size_t v = 0; v < n; ++v) {
+        detail::PhiloxWords words{first + static_cast<std::uint32_t>(v), position, stream, 0};
+        detail::philoxRounds(words, key0, key1);
+        const float x = row[v] + gumbelBound(words.a);
+        out[v] = x;
+        best = x > best ? x : best;
+    }
+    return best;
 }
 
 }  // namespace
