@@ -55,6 +55,7 @@ void Document::on(const SourceLoaded& e) {
 
 void Document::on(const Loaded& e) {
     for (const std::string& sentence : e.notices) notify(Notice::Level::Info, sentence);
+    settled("Loading");
     m_private->before.reset();
     m_loading = false;
     m_ready = true;
@@ -76,7 +77,7 @@ void Document::on(const Failure& e) {
         for (auto& [key, status] : m_private->sources)
             if (status.state == SourceStatus::State::Loading)
                 status = {.state = SourceStatus::State::Failed, .info = {}, .fingerprint = {}, .message = e.sentence};
-    notify(Notice::Level::Failure, e.sentence, e.details);
+    notify(Notice::Level::Failure, e.sentence, e.details, e.operation);
     m_private->tellStatus = true;
 }
 
@@ -131,6 +132,7 @@ void Document::on(const StepDone& e) {
 void Document::on(const TraceEnded& e) {
     Private& p = *m_private;
     p.pending.erase(e.trace);
+    if (e.stop != "error") settled("Decoding");
     for (const auto& t : m_traces) {
         if (t->id != e.trace) continue;
         t->stop = e.stop;
@@ -159,6 +161,7 @@ void Document::on(const Recomposed& e) {
     if (e.flip >= 0 || e.last) shown->flip = e.flip >= 0 ? std::optional(e.flip) : std::nullopt;
     p.tellTrace = true;
     if (!e.last) return;
+    settled("Recomposing");
     m_recomposing = false;
     p.recomposing.reset();
     p.tellRecomposed = p.tellStatus = true;

@@ -7,6 +7,11 @@ namespace counterpoint::model {
 
 namespace fs = std::filesystem;
 
+void Document::check(const fs::path& file) {
+    std::vector<std::string> warnings;
+    (void)openSession(file, warnings);
+}
+
 void Document::open(const fs::path& file) {
     std::vector<std::string> warnings;
     Session session = openSession(file, warnings);

@@ -92,7 +92,7 @@ class TestNetworkLoading : public QObject, tests::ToyFolder {
                                       << "LlamaForCausalLM";
         QTest::newRow("model_type") << "\"llama\""
                                     << "\"mixtral\""
-                                    << "mixtral";
+                                    << "mixtral); open a model of one of these architectures.";
         QTest::newRow("activation") << "silu"
                                     << "gelu_new"
                                     << "gelu_new";

@@ -139,6 +139,31 @@ class TestReplay : public QObject, Scratch {
         QCOMPARE(verdict.gap, 0.0);
         const std::string wanted = "the first stored value that differs is '" + key.toStdString() + "' at position 4";
         QVERIFY2(verdict.sentence.find(wanted) != std::string::npos, verdict.sentence.c_str());
+        QVERIFY2(verdict.sentence.starts_with("Within tolerance: the same tokens with the same log p, and"), verdict.sentence.c_str());
+    }
+
+    /// What log p may differ by: less on the device the run was decoded on than on another.
+    void toleranceOfTheDevice_data() {
+        QTest::addColumn<QByteArray>("device");
+        QTest::addColumn<double>("gap");
+        QTest::addColumn<Kind>("kind");
+        QTest::newRow("same, below") << QByteArray("cpu") << 5e-5 << Kind::WithinTolerance;
+        QTest::newRow("same, above") << QByteArray("cpu") << 5e-4 << Kind::Diverged;
+        QTest::newRow("another, below") << QByteArray("cuda:0") << 2e-3 << Kind::WithinTolerance;
+        QTest::newRow("another, above") << QByteArray("cuda:0") << 2e-2 << Kind::Diverged;
+    }
+    void toleranceOfTheDevice() {
+        QFETCH(QByteArray, device);
+        QFETCH(double, gap);
+        QFETCH(Kind, kind);
+        decode();
+        edit(run() / "summary.json", [&](OrderedJson& s) { s["device"] = device.toStdString(); });
+        editRow(run(), 4, [&](OrderedJson& r) { r["log_probs"]["composed"] = r["log_probs"]["composed"].get<double>() + gap; });
+        RunOptions options = scripted();
+        options.device = "cpu";
+        const ReplayVerdict verdict = replay(run(), options);
+        QCOMPARE(verdict.kind, kind);
+        QVERIFY(std::abs(verdict.gap - gap) < 1e-9);
     }
 
     void theLineIsNamedOnce() {
