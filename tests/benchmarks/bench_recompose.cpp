@@ -1,15 +1,18 @@
 // Recomposing a stored trace: the fused pass beside the read bandwidth of the same rows, interleaved, with the same threads.
-//   bench_recompose [POSITIONS] [THREADS]        prints JSON; medians over rounds; ratio = time to read / time taken
+//   bench_recompose [POSITIONS] [THREADS] [cpu]     prints JSON; medians over rounds; ratio = time to read / time taken
+// cpu: processor time of one thread instead of wall time, for a machine that has other work.
 
-#include <sys/resource.h>
+#include <time.h>
 
 #include <algorithm>
-#include <chrono>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <random>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -17,7 +20,6 @@
 #include "compute/pool.h"
 
 using namespace counterpoint::compute;
-using Clock = std::chrono::steady_clock;
 
 namespace {
 
@@ -58,7 +60,7 @@ Recipe recipeOf(double weight, double temperature, double topP) {
     recipe.sourceNames = {"base"};
     for (int i = 1; i < kSources; ++i) {
         SpecialistTerm term;
-        term.name = "s" + std::to_string(i);
+        term.name = std::to_string(i).insert(0, 1, 's');
         term.source = i;
         term.weight = weight == 1 ? 1 : weight + 0.05 * i;
         recipe.specialists.push_back(term);
@@ -70,10 +72,17 @@ Recipe recipeOf(double weight, double temperature, double topP) {
     return recipe;
 }
 
+clockid_t g_clock = CLOCK_MONOTONIC;
+
 double microseconds(const std::function<void()>& work) {
-    const auto begin = Clock::now();
+    const auto now = [] {
+        timespec t{};
+        clock_gettime(g_clock, &t);
+        return 1e6 * static_cast<double>(t.tv_sec) + 1e-3 * static_cast<double>(t.tv_nsec);
+    };
+    const double begin = now();
     work();
-    return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+    return now() - begin;
 }
 
 double median(std::vector<double> x) {
@@ -142,7 +151,9 @@ void print(const char* name, double time, double read, std::size_t positions, bo
 int main(int argc, char** argv) {
     const std::size_t count = argc > 1 ? static_cast<std::size_t>(std::max(1, std::atoi(argv[1]))) : 256;
     const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    const int threads = argc > 2 ? std::max(1, std::atoi(argv[2])) : std::max(1, cores - 1);
+    const bool cpu = argc > 3 && std::string_view(argv[3]) == "cpu";
+    const int threads = cpu ? 1 : argc > 2 ? std::max(1, std::atoi(argv[2])) : std::max(1, cores - 1);
+    if (cpu) g_clock = CLOCK_THREAD_CPUTIME_ID;
     const Rows rows(count, kVocabulary);
     const auto over = [&](const Measure& m) {
         Pool::instance().run(threads, static_cast<std::int64_t>(count), [&](std::int64_t t, int worker) {
@@ -190,7 +201,7 @@ int main(int argc, char** argv) {
     const double megabytes = 1e-6 * static_cast<double>(kVocabulary * sizeof(float) * kSources) * static_cast<double>(count);
     std::printf("{\n  \"positions\": %zu, \"vocabulary\": %zu, \"sources\": %d, \"threads\": %d, \"cores\": %d,\n", count, kVocabulary,
                 kSources, threads, cores);
-    std::printf("  \"kernels\": \"%s\", \"load\": %.1f, \"read_gb_per_s\": %.1f,\n", fused::kernels().name, load,
+    std::printf("  \"clock\": \"%s\", \"kernels\": \"%s\", \"load\": %.1f, \"read_gb_per_s\": %.1f,\n", cpu ? "cpu" : "wall", fused::kernels().name, load,
                 1e3 * megabytes / median(reads[0]));
     for (std::size_t i = 0; i < measures.size(); ++i) print(measures[i].name, median(times[i]), median(reads[i]), count, false);
     std::printf("  \"draw_us\": %.1f,\n", median(draws));

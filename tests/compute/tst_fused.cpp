@@ -157,7 +157,7 @@ class TestFused : public QObject {
             const Step kept = makeStep(c.recipe, {}, in.source, stages);
             QCOMPARE(stages.temperature, row);
             QCOMPARE(kept.diagnostics.drift, now.diagnostics.drift);
-            QCOMPARE(kept.diagnostics.interference, now.diagnostics.interference);
+            NEAR(kept.diagnostics.interference, now.diagnostics.interference, "interference");
             NEAR(kept.diagnostics.activity[1], now.diagnostics.activity[1], "activity");
             QCOMPARE(kept.drawn, now.drawn);
         }
