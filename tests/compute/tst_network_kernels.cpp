@@ -252,7 +252,7 @@ class TestNetworkKernels : public QObject {
         for (int round = 0; round < 2000; ++round) {
             std::vector<std::atomic<int>> done(static_cast<std::size_t>(1 + round % 7));
             std::atomic<bool> strange{false};
-            compute::Pool::instance().run(1 + round % 3, static_cast<std::int64_t>(done.size()),
+            counterpoint::compute::Pool::instance().run(1 + round % 3, static_cast<std::int64_t>(done.size()),
                                  [&](std::int64_t task, int worker) {
                                      if (worker < 0 || worker > round % 3) strange = true;
                                      ++done[static_cast<std::size_t>(task)];
@@ -266,7 +266,7 @@ class TestNetworkKernels : public QObject {
         const auto work = [](std::int64_t& total) {
             for (int round = 0; round < 500; ++round) {
                 std::atomic<std::int64_t> sum{0};
-                compute::Pool::instance().run(2, 20, [&](std::int64_t task, int) { sum += task; });
+                counterpoint::compute::Pool::instance().run(2, 20, [&](std::int64_t task, int) { sum += task; });
                 total += sum;
             }
         };
