@@ -1,11 +1,8 @@
 #include "model/logitstore.h"
 
-#include "compute/error.h"
-
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <fcntl.h>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +13,8 @@
 #include <new>
 #include <string>
 #include <vector>
+
+#include "compute/error.h"
 
 namespace counterpoint::model {
 
@@ -179,7 +178,8 @@ void LogitStore::append(const compute::RawRows& rows) {
                      .details = {}});
     };
     if (rows.rows.size() != s.sources)
-        wrong("wrong number of sources", static_cast<std::int64_t>(s.sources), static_cast<std::int64_t>(rows.rows.size()));
+        wrong("wrong number of sources", static_cast<std::int64_t>(s.sources),
+              static_cast<std::int64_t>(rows.rows.size()));
     if (count > 0 && rows.position != end()) wrong("rows must follow each other", end(), rows.position);
     for (const auto& row : rows.rows)
         if (!row.empty() && row.size() != static_cast<std::size_t>(s.vocabulary))

@@ -1,13 +1,13 @@
 #include "model/recompose.h"
 
-#include "compute/pool.h"
-#include "model/decodeloop.h"
-
 #include <algorithm>
 #include <chrono>
 #include <exception>
 #include <mutex>
 #include <thread>
+
+#include "compute/pool.h"
+#include "model/decodeloop.h"
 
 namespace counterpoint::model {
 
@@ -51,7 +51,8 @@ Outcome recomposeTrace(const RecomposeRequest& request, Outbox& outbox, std::sto
                               .details = {}});
     const compute::Recipe recipe = toRecipe(*session, request.stopIds, request.generation);
     const Position last = request.end < 0 ? request.store->end() : std::min(request.end, request.store->end());
-    const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);  // one core is the window's
+    const int threads =
+        std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);  // one core is the window's
     std::vector<compute::Stages<float>> stages(static_cast<std::size_t>(threads));
     const auto stepAt = [&](Position p, compute::Stages<float>& stages) {
         const auto i = static_cast<std::size_t>(p);

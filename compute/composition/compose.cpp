@@ -137,7 +137,8 @@ void compose<double>(const Recipe& recipe, std::span<const PriorTerm> priors, co
     composePlainly(recipe, priors, rows, stages);
 }
 
-template void composePlainly<float>(const Recipe&, std::span<const PriorTerm>, const SourceRows<float>&, Stages<float>&);
+template void composePlainly<float>(const Recipe&, std::span<const PriorTerm>, const SourceRows<float>&,
+                                    Stages<float>&);
 template void composePlainly<double>(const Recipe&, std::span<const PriorTerm>, const SourceRows<double>&,
                                      Stages<double>&);
 template void truncate<float>(const Recipe&, std::int64_t, Stages<float>&);

@@ -49,8 +49,7 @@ void findWinner(const Recipe& recipe, const SourceRows<Real>& rows, std::size_t 
     if (bestOf(rows, 0) == best) return;
     int agreeing = 0;
     for (const SpecialistTerm& term : recipe.specialists) {
-        if (!score::counts(term) || bestOf(rows, static_cast<std::size_t>(term.source)) != best)
-            continue;
+        if (!score::counts(term) || bestOf(rows, static_cast<std::size_t>(term.source)) != best) continue;
         if (agreeing++ == 0) out.winnerSource = term.source;
     }
     out.winner = agreeing == 0 ? WinnerKind::Nobody : agreeing == 1 ? WinnerKind::Specialist : WinnerKind::Several;

@@ -132,7 +132,8 @@ bool fuse(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceR
     kernels.compose(pass, out.sums);
     const fused::Sums& sums = out.sums;
     const auto top = static_cast<double>(sums.top);
-    if (sums.left == 0 || !std::isfinite(top) || !std::isfinite(sums.mass) || !std::isfinite(sums.tiltTau)) return false;
+    if (sums.left == 0 || !std::isfinite(top) || !std::isfinite(sums.mass) || !std::isfinite(sums.tiltTau))
+        return false;
 
     const double rest = std::log(sums.mass), restTau = std::log(sums.massTau);
     fused::Finish finish{.base = pass.base,

@@ -162,7 +162,8 @@ double activity(const SpecialistTerm& term, const SourceRows<Real>& rows) {
     if (own.empty() || other.empty()) return 0.0;
     const bool known = rows.facts.size() == rows.rows.size() && term.reference <= 0;
     const auto i = static_cast<std::size_t>(term.source);
-    return known && rows.facts[i].proper ? rows.facts[i].activity : divergence::kl(own.data(), other.data(), own.size());
+    return known && rows.facts[i].proper ? rows.facts[i].activity
+                                         : divergence::kl(own.data(), other.data(), own.size());
 }
 
 template <class Real>

@@ -83,7 +83,9 @@ void collectTop(std::span<const Real> row, int n, std::size_t block, const Bound
 template <class Real>
 void topTokens(std::span<const Real> row, int n, std::vector<TokenId>& out) {
     constexpr std::size_t kBlock = 256;
-    const auto bound = [row](std::size_t from, std::size_t end) { return rowmath::maxOf(row.data() + from, end - from); };
+    const auto bound = [row](std::size_t from, std::size_t end) {
+        return rowmath::maxOf(row.data() + from, end - from);
+    };
     collectTop(row, n, kBlock, bound, out);
 }
 

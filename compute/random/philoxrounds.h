@@ -1,6 +1,6 @@
 #pragma once
-// The rounds of Philox 4x32-10 (Salmon et al. 2011) on plain words, for loops over many counters: vectorised, and compiled
-// for several instruction sets, so nothing here may become a symbol of its own. Pure; thread: any.
+// The rounds of Philox 4x32-10 (Salmon et al. 2011) on plain words, for loops over many counters: vectorised, and
+// compiled for several instruction sets, so nothing here may become a symbol of its own. Pure; thread: any.
 
 #include <cstdint>
 

@@ -1,4 +1,5 @@
-// Recomposing a stored trace: the fused pass beside the read bandwidth of the same rows, interleaved, with the same threads.
+// Recomposing a stored trace: the fused pass beside the read bandwidth of the same rows, interleaved, with the same
+// threads.
 //   bench_recompose [POSITIONS] [THREADS] [cpu]     prints JSON; medians over rounds; ratio = time to read / time taken
 // cpu: processor time of one thread instead of wall time, for a machine that has other work.
 
@@ -114,10 +115,18 @@ void few(const Recipe& recipe, const SourceRows<float>& rows, std::vector<TokenI
     blockTop.resize(fused::blocksOf(n));
     std::array<fused::Term, kSources> terms;
     for (std::size_t i = 0; i < recipe.specialists.size(); ++i)
-        terms[i] = {rows.rows[i + 1].data(), rows.rows[0].data(), static_cast<float>(recipe.specialists[i].weight), -INFINITY, false};
-    const fused::Pass pass{.base = rows.rows[0].data(), .n = n, .terms = terms.data(), .termCount = kSources - 1,
-                           .inverseTau = static_cast<float>(1 / recipe.temperature), .excluding = false,
-                           .score = score.data(), .blockTop = blockTop.data(), .masses = nullptr, .shift = nullptr};
+        terms[i] = {rows.rows[i + 1].data(), rows.rows[0].data(), static_cast<float>(recipe.specialists[i].weight),
+                    -INFINITY, false};
+    const fused::Pass pass{.base = rows.rows[0].data(),
+                           .n = n,
+                           .terms = terms.data(),
+                           .termCount = kSources - 1,
+                           .inverseTau = static_cast<float>(1 / recipe.temperature),
+                           .excluding = false,
+                           .score = score.data(),
+                           .blockTop = blockTop.data(),
+                           .masses = nullptr,
+                           .shift = nullptr};
     fused::Sums sums;
     fused::kernels().compose(pass, sums);
     const double logNormaliser = static_cast<double>(sums.top) / recipe.temperature + std::log(sums.massTau);
@@ -143,7 +152,8 @@ struct Measure {
 
 void print(const char* name, double time, double read, std::size_t positions, bool last) {
     std::printf("  \"%s\": {\"us_per_position\": %.1f, \"read_us_per_position\": %.1f, \"ratio\": %.3f}%s\n", name,
-                time / static_cast<double>(positions), read / static_cast<double>(positions), read / time, last ? "" : ",");
+                time / static_cast<double>(positions), read / static_cast<double>(positions), read / time,
+                last ? "" : ",");
 }
 
 }  // namespace
@@ -198,13 +208,16 @@ int main(int argc, char** argv) {
     }
     double load = 0;
     (void)getloadavg(&load, 1);
-    const double megabytes = 1e-6 * static_cast<double>(kVocabulary * sizeof(float) * kSources) * static_cast<double>(count);
-    std::printf("{\n  \"positions\": %zu, \"vocabulary\": %zu, \"sources\": %d, \"threads\": %d, \"cores\": %d,\n", count, kVocabulary,
-                kSources, threads, cores);
-    std::printf("  \"clock\": \"%s\", \"kernels\": \"%s\", \"load\": %.1f, \"read_gb_per_s\": %.1f,\n", cpu ? "cpu" : "wall", fused::kernels().name, load,
-                1e3 * megabytes / median(reads[0]));
-    for (std::size_t i = 0; i < measures.size(); ++i) print(measures[i].name, median(times[i]), median(reads[i]), count, false);
+    const double megabytes =
+        1e-6 * static_cast<double>(kVocabulary * sizeof(float) * kSources) * static_cast<double>(count);
+    std::printf("{\n  \"positions\": %zu, \"vocabulary\": %zu, \"sources\": %d, \"threads\": %d, \"cores\": %d,\n",
+                count, kVocabulary, kSources, threads, cores);
+    std::printf("  \"clock\": \"%s\", \"kernels\": \"%s\", \"load\": %.1f, \"read_gb_per_s\": %.1f,\n",
+                cpu ? "cpu" : "wall", fused::kernels().name, load, 1e3 * megabytes / median(reads[0]));
+    for (std::size_t i = 0; i < measures.size(); ++i)
+        print(measures[i].name, median(times[i]), median(reads[i]), count, false);
     std::printf("  \"draw_us\": %.1f,\n", median(draws));
-    std::printf("  \"one_position_of_%zu_us\": %.1f, \"with_draw_us\": %.1f\n}\n", kWide, median(wideTimes), median(wideSteps));
+    std::printf("  \"one_position_of_%zu_us\": %.1f, \"with_draw_us\": %.1f\n}\n", kWide, median(wideTimes),
+                median(wideSteps));
     return 0;
 }

@@ -1,5 +1,5 @@
-// The fused pass against the plain formula in float64, on random racks: every sum of R5, stage rows, truncation, top tokens
-// and the draw. ctest runs this once for each instruction set (COUNTERPOINT_KERNELS).
+// The fused pass against the plain formula in float64, on random racks: every sum of R5, stage rows, truncation, top
+// tokens and the draw. ctest runs this once for each instruction set (COUNTERPOINT_KERNELS).
 #include <cmath>
 #include <random>
 
@@ -82,11 +82,16 @@ Case caseOf(const Shape& shape, unsigned seed) {
 }
 
 bool near(double got, double wanted) {
-    return got == wanted || (std::isnan(got) && std::isnan(wanted)) || std::abs(got - wanted) <= 2e-5 + 2e-5 * std::abs(wanted);
+    return got == wanted || (std::isnan(got) && std::isnan(wanted)) ||
+           std::abs(got - wanted) <= 2e-5 + 2e-5 * std::abs(wanted);
 }
 
-#define NEAR(got, wanted, what) \
-    QVERIFY2(near(got, wanted), qPrintable(QStringLiteral("seed %1, %2: got %3, wanted %4").arg(seed).arg(what).arg(double(got), 0, 'g', 12).arg(double(wanted), 0, 'g', 12)))
+#define NEAR(got, wanted, what)                                                             \
+    QVERIFY2(near(got, wanted), qPrintable(QStringLiteral("seed %1, %2: got %3, wanted %4") \
+                                               .arg(seed)                                   \
+                                               .arg(what)                                   \
+                                               .arg(double(got), 0, 'g', 12)                \
+                                               .arg(double(wanted), 0, 'g', 12)))
 
 }  // namespace
 
@@ -126,7 +131,8 @@ class TestFused : public QObject {
             NEAR(d.interference, wanted.interference, "interference");
             NEAR(d.logNormaliser, wanted.logNormaliser, "log_normaliser");
             NEAR(d.eosComposed, wanted.eosComposed, "eos");
-            for (std::size_t i = 0; i < wanted.activity.size(); ++i) NEAR(d.activity[i], wanted.activity[i], "activity");
+            for (std::size_t i = 0; i < wanted.activity.size(); ++i)
+                NEAR(d.activity[i], wanted.activity[i], "activity");
             QCOMPARE(d.noSay, wanted.noSay);
             QCOMPARE(static_cast<int>(d.winner), static_cast<int>(wanted.winner));
             QCOMPARE(d.winnerSource, wanted.winnerSource);
@@ -182,7 +188,8 @@ class TestFused : public QObject {
         QVERIFY(!factsOf(std::vector<float>(5, kExcluded), base).proper);
     }
 
-    /// Recipes that the pass is not for are computed by the plain formula, and wrong ones are refused as they are there.
+    /// Recipes that the pass is not for are computed by the plain formula, and wrong ones are refused as they are
+    /// there.
     void whatItLeavesToThePlainFormula() {
         const Case c = caseOf(kShapes[2], 1);
         const Storage<float> in(c.rows, 1);

@@ -6,9 +6,10 @@
 //   finish: stage rows from s, total variation and Jensen-Shannon divergence
 //   measure: what one row alone is asked for, once, when it is kept
 //   bound: an upper bound of log p̂ + G, so that a draw computes few tokens exactly (R3)
-// compose(double) in compose.cpp is the plain formula beside it. Shapes: rows [n]. Units: nats. Numerics: elements and the
-// sums of a block of 512 in float32, blocks in float64; the last bits differ between instruction sets, never on one.
-// No std header is used by the passes, so that a file built for a newer processor lends the program nothing. Thread: any.
+// compose(double) in compose.cpp is the plain formula beside it. Shapes: rows [n]. Units: nats. Numerics: elements and
+// the sums of a block of 512 in float32, blocks in float64; the last bits differ between instruction sets, never on
+// one. No std header is used by the passes, so that a file built for a newer processor lends the program nothing.
+// Thread: any.
 
 #include <cstddef>
 #include <cstdint>
@@ -48,7 +49,8 @@ struct Sums {
     double mass, tilt;                  ///< Σ e^{s−top}, Σ e^{s−top} t
     double massTau, tiltTau, scoreTau;  ///< Σ e^{(s−top)/τ}, its Σ · u and its Σ · s
     double aloneTop[kMostTerms], aloneMass[kMostTerms];
-    std::int64_t noSay, left, lost;  ///< silent (source, token) pairs; tokens with s > −∞; those that p_b has and s has not
+    std::int64_t noSay, left,
+        lost;  ///< silent (source, token) pairs; tokens with s > −∞; those that p_b has and s has not
 };
 
 struct Finish {
@@ -67,9 +69,9 @@ struct Finish {
 /// Of one row of log-probabilities.
 struct Measured {
     float top;
-    std::size_t best;         ///< lowest index of the maximum
-    double mass;              ///< Σ e^{x − top}
-    double tilt;              ///< Σ e^{x − top} (x − other)
+    std::size_t best;                              ///< lowest index of the maximum
+    double mass;                                   ///< Σ e^{x − top}
+    double tilt;                                   ///< Σ e^{x − top} (x − other)
     std::int64_t excluded, improper, unsupported;  ///< −∞; NaN or +∞; x > −∞ where other = −∞
 };
 

@@ -1,6 +1,6 @@
 // The passes of kernels.h on raw pointers, included by one file per instruction set; everything here is internal to it.
-// Written so that the loops vectorise as they stand. e^x by 2^n times a polynomial of degree 6 on |r| <= ln 2/2 (below one
-// unit in the last place), log x by Cephes' polynomial on [√½, √2).
+// Written so that the loops vectorise as they stand. e^x by 2^n times a polynomial of degree 6 on |r| <= ln 2/2 (below
+// one unit in the last place), log x by Cephes' polynomial on [√½, √2).
 
 #include "compute/composition/fused/kernels.h"
 #include "compute/random/philoxrounds.h"
@@ -125,12 +125,14 @@ inline float sumAlone(const Block& block, std::size_t n, float top) {
 }
 
 template <bool Excluding, bool Alone>
-inline float addTermOf(const Pass& pass, const Term& term, std::size_t from, std::size_t n, Block& block, long& silent) {
+inline float addTermOf(const Pass& pass, const Term& term, std::size_t from, std::size_t n, Block& block,
+                       long& silent) {
     return term.reference != nullptr ? addTerm<Excluding, Alone, true>(pass, term, from, n, block, silent)
                                      : addTerm<Excluding, Alone, false>(pass, term, from, n, block, silent);
 }
 
-/// Whether term i can be added together with others: nothing is excluded, its reference is the base, Z alone not asked for.
+/// Whether term i can be added together with others: nothing is excluded, its reference is the base, Z alone not asked
+/// for.
 inline bool isPlain(const Pass& pass, int i) {
     return !pass.excluding && i < pass.termCount && !pass.terms[i].alone && pass.terms[i].reference == pass.base;
 }
@@ -152,7 +154,8 @@ inline void addFour(const Pass& pass, int first, std::size_t from, std::size_t n
 #pragma omp simd
     for (std::size_t v = 0; v < n; ++v) {
         const float x = a[v] - base[v], y = b[v] - base[v], z = c[v] - base[v], w = d[v] - base[v];
-        tilt[v] += (wa * (x > la ? x : la) + wb * (y > lb ? y : lb)) + (wc * (z > lc ? z : lc) + wd * (w > ld ? w : ld));
+        tilt[v] +=
+            (wa * (x > la ? x : la) + wb * (y > lb ? y : lb)) + (wc * (z > lc ? z : lc) + wd * (w > ld ? w : ld));
     }
 }
 
@@ -255,7 +258,8 @@ inline void composeLoop(const Pass& pass, Sums& sums) {
         }
         const float top = sums.top > kMinusInfinity ? sums.top : 0.0f;  // nothing left so far
         if (Kept) pass.shift[from / kBlock] = top;
-        sumBlock<Excluding, Warm, Kept>(block.tilt, score, pass.masses + (Kept ? from : 0), n, top, pass.inverseTau, sums);
+        sumBlock<Excluding, Warm, Kept>(block.tilt, score, pass.masses + (Kept ? from : 0), n, top, pass.inverseTau,
+                                        sums);
     }
 }
 
@@ -343,8 +347,8 @@ void measure(const float* row, const float* other, std::size_t n, Measured& out)
     }
 }
 
-/// An upper bound of G from word 0 alone: −ln(1−u) <= −ln(d/2^31), d = (2^32 − 1 − w0)/2, and log2 x lies above the line
-/// through its exponent and mantissa bits. d = 0 gives 88, above every G.
+/// An upper bound of G from word 0 alone: −ln(1−u) <= −ln(d/2^31), d = (2^32 − 1 − w0)/2, and log2 x lies above the
+/// line through its exponent and mantissa bits. d = 0 gives 88, above every G.
 inline float gumbelBound(std::uint32_t word0) {
     const float d = static_cast<float>(static_cast<int>(~word0 >> 1));
     const float log2Below = static_cast<float>(static_cast<int>(bitsOf(d))) * 0x1p-23f - 127.0f;
