@@ -64,8 +64,8 @@ void requireModelDirectory(const fs::path& directory) {
 
 /// What is not safetensors at all says so here.
 bool isRecordingFile(const fs::path& file) {
-    return file.filename().string().ends_with(".safetensors") && !file.filename().string().ends_with(".bank.safetensors") &&
-           isRecording(Safetensors::openFile(file));
+    return file.filename().string().ends_with(".safetensors") &&
+           !file.filename().string().ends_with(".bank.safetensors") && isRecording(Safetensors::openFile(file));
 }
 
 /// Columns beyond the tokenizer are padding; missing columns would leave tokens without a say.
