@@ -100,6 +100,9 @@ void resizeTo(MainWindow& window, const QSize& size) {
     window.resize(size);
 }
 
+/// Of a picture where none is asked for: there is no screen whose size it could take.
+constexpr QSize kPictureSize(1600, 1000);
+
 int screenshot(MainWindow& window, const WindowOptions& options) {
     model::Document& document = window.document();
     openAll(window, options);
@@ -153,7 +156,8 @@ int runWindow(const WindowOptions& options, int& argc, char** argv) {
     application.document = &document;
     MainWindow window(document, settings);
     window.restore(QString::fromStdString(options.perspective));
-    if (!options.size.isEmpty()) resizeTo(window, options.size);
+    const QSize ofPictures = options.screenshot.empty() ? QSize() : kPictureSize;
+    if (const QSize size = options.size.isEmpty() ? ofPictures : options.size; !size.isEmpty()) resizeTo(window, size);
     widgets::applyTheme(application, theme);  // the sheet last: see palette.h
     int code = 0;
     QObject::connect(&window, &MainWindow::firstPaint, &window, [&] {

@@ -318,6 +318,18 @@ class TestDiagnose : public QObject {
         QVERIFY(std::abs(diagnose<double>(r, {}, one.source, stages).interference) < 1e-12);
     }
 
+    // What rounding leaves of Σ p_b = 1, here much of it, does not count once per specialist.
+    void interferenceOfRowsThatDoNotSumToOne() {
+        std::vector<Row> rows{kRows[0], kRows[1], kRows[0], kRows[0]};
+        for (Row& row : rows)
+            for (double& x : row) x += 1e-4;
+        const Storage<double> in(rows, 3);
+        const Recipe r = recipeOf({1, 1.3, 0.7});
+        Stages<double> stages;
+        compose<double>(r, {}, in.source, stages);
+        QVERIFY(std::abs(diagnose<double>(r, {}, in.source, stages).interference) < 1e-12);
+    }
+
     void winners_data() {
         QTest::addColumn<QList<double>>("a");
         QTest::addColumn<QList<double>>("b");

@@ -181,6 +181,15 @@ class TestDraw : public QObject {
         }
     }
 
+    // Equal values, of tokens with unequal probabilities: the lowest id, wherever the most probable stands.
+    void tiesGoToTheLowestId() {
+        Recipe r = recipeOf({});
+        Stages<double> s = stagesOf<double>(r, randomRow(600, 5, 1));
+        for (std::size_t v = 0; v < 600; ++v)
+            s.temperature[v] = (v < 2 ? -1.0 : 0.0) - tokenGumbel({r.seed, TokenId(v), 4, r.stream});
+        QCOMPARE(draw<double>(r, s, 4), TokenId(2));
+    }
+
     // HAZARDS A25: the same tokens in any order and on any number of threads.
     void drawDependsOnItsAddressOnly() {
         Recipe r = recipeOf({});

@@ -102,7 +102,8 @@ weak=$(check_kernels)
 [ -z "$weak" ] || wrong "weak symbols in objects built for a wider instruction set"$'\n'"$weak"
 
 alone=$(mktemp -d)
-cmake -S "$source/compute" -B "$alone" -DCMAKE_DISABLE_FIND_PACKAGE_Qt6=ON -DCOUNTERPOINT_NETWORK="${network:+ON}" >"$alone/log" 2>&1 ||
+generator=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "$build/CMakeCache.txt")
+cmake -G "$generator" -S "$source/compute" -B "$alone" -DCMAKE_DISABLE_FIND_PACKAGE_Qt6=ON -DCOUNTERPOINT_NETWORK="${network:+ON}" >"$alone/log" 2>&1 ||
     wrong "compute does not configure alone"$'\n'"$(tail -n 20 "$alone/log")"
 rm -r "$alone"
 
