@@ -1,6 +1,7 @@
 #include "compute/text/gguftokenizer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "compute/error.h"
@@ -19,7 +20,7 @@ namespace {
 constexpr std::string_view kSpaceMark = "\u2581";
 constexpr std::size_t kMaxSize = 4'000'000;  ///< above this a count is a mistake, not a vocabulary
 
-enum TokenKind { kNormal = 1, kUnknown, kControl, kUserDefined, kUnused, kByte };
+constexpr int kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kByte = 6;  // 5 is unused, as normal here
 
 const std::string kKey = "tokenizer.ggml.";
 
@@ -28,6 +29,11 @@ std::string replaced(std::string_view text, std::string_view from, std::string_v
     for (std::size_t hit; (hit = text.find(from)) != std::string_view::npos; text.remove_prefix(hit + from.size()))
         (out += text.substr(0, hit)) += to;
     return out += text;
+}
+
+std::string inQuotes(std::string_view text) {
+    std::string out = "'";
+    return (out += text.substr(0, 60)) += "'";
 }
 
 /// The tables of the file, checked for their lengths.
@@ -39,11 +45,14 @@ struct Tables {
         if (tokens.size() > kMaxSize)
             gguf.fail("the vocabulary is too large", "at most " + std::to_string(kMaxSize) + " tokens",
                       std::to_string(tokens.size()));
-        for (const double kind : gguf.numbers(kKey + "token_type")) kinds.push_back(static_cast<int>(kind));
+        for (const double kind : gguf.numbers(kKey + "token_type"))
+            kinds.push_back(kind >= kNormal && kind <= kByte ? static_cast<int>(kind) : kNormal);
         if (kinds.empty()) kinds.assign(tokens.size(), kNormal);
         scores = gguf.numbers(kKey + "scores");
         requireLength(gguf, "token_type", kinds.size());
         if (!scores.empty()) requireLength(gguf, "scores", scores.size());
+        if (!std::all_of(scores.begin(), scores.end(), [](double score) { return std::isfinite(score); }))
+            gguf.fail("a score in " + kKey + "scores is not a finite number");
     }
     void requireLength(const Gguf& gguf, const std::string& key, std::size_t found) const {
         if (found != tokens.size())
@@ -93,7 +102,7 @@ class Builder {
         if (model == "llama") return scored();
         if (model == "gpt2") return byteLevel();
         m_gguf.fail("this kind of tokenizer is not supported", kKey + "model 'llama' or 'gpt2'",
-                    model.empty() ? "none" : "'" + model + "'");
+                    model.empty() ? "none" : inQuotes(model));
     }
 
   private:
@@ -113,13 +122,13 @@ class Builder {
             Vocabulary::Entry entry{
                 .piece = piece, .bytes = {}, .token = true, .control = kind == kControl || kind == kUnknown};
             if (!utf8::isValid(piece)) m_gguf.fail("token " + std::to_string(i) + " is not valid UTF-8");
-            if (kind != kNormal && piece == "[PAD" + std::to_string(i) + "]") {
+            if (kind != kNormal && piece == std::string("[PAD").append(std::to_string(i)).append("]")) {
                 entry = {.piece = {}, .bytes = {}, .token = false, .control = false};
             } else if (kind == kByte) {
                 const int byte = byteOf(piece);
                 if (byte < 0)
                     m_gguf.fail("token " + std::to_string(i) + " is a byte with another name", "<0x00> to <0xFF>",
-                                "'" + piece + "'");
+                                inQuotes(piece));
                 m_bytes[static_cast<std::size_t>(byte)] = id;
                 entry.bytes = std::string(1, static_cast<char>(byte));
             } else if (kind == kUserDefined) {
@@ -193,7 +202,7 @@ class Builder {
             std::make_shared<const ScoredBpe>(m_gguf.where(), std::move(pieces), m_bytes, idAt("unknown_token_id"));
         // As SentencePiece: the prefix stands before every stretch of ordinary text.
         return finish([bpe, prefix](std::string_view text, bool, std::vector<TokenId>& ids) {
-            bpe->encode(replaced(prefix ? " " + std::string(text) : std::string(text), " ", kSpaceMark), ids);
+            bpe->encode(std::string(prefix ? kSpaceMark : "").append(replaced(text, " ", kSpaceMark)), ids);
         });
     }
 
@@ -208,7 +217,7 @@ class Builder {
             m_gguf.where(),
             BpeOptions{.byteFallback = false, .ignoreMerges = split.ignoreMerges, .fuseUnknown = false, .unknown = {}});
         fillMerges(*bpe);
-        const Json parts = parseJson(split.json, "the split '" + std::string(split.names.front()) + "'");
+        const Json parts = parseJson(split.json, m_gguf.where());
         const Normalizer normalizer = readNormalizer(parts[0], m_gguf.where());
         const PreTokenizer words = readPreTokenizer(parts[1], m_gguf.where());
         return finish([bpe = std::shared_ptr<const Bpe>(std::move(bpe)), normalizer, words](
@@ -232,8 +241,7 @@ class Builder {
             const std::size_t space =
                 merge.find(' ', 1);  // a piece may be a space in no byte alphabet, but never empty
             if (space == std::string_view::npos)
-                m_gguf.fail("a merge is not two pieces with one space between", {},
-                            "'" + std::string(merge.substr(0, 60)) + "'");
+                m_gguf.fail("a merge is not two pieces with one space between", {}, inQuotes(merge));
             bpe.addMerge(merge.substr(0, space), merge.substr(space + 1));
         }
         bpe.block(blocked);
