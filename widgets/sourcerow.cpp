@@ -253,6 +253,7 @@ QString SourceRow::hover() const {
     if (status.info.parameters > 0)
         row(tr("Parameters"), QLocale::c().toString(static_cast<qlonglong>(status.info.parameters)));
     if (status.info.tiedHead) row(tr("Head"), tr("tied to the embedding"));
+    if (!status.info.positionScaling.empty()) row(tr("Positions"), QString::fromStdString(status.info.positionScaling));
     if (status.info.maxPositions > 0) row(tr("Positions"), QString::number(status.info.maxPositions));
     row(tr("Tokenizer"), QString::fromStdString(status.fingerprint).left(16));
     row(tr("Weights"), QString::fromStdString(status.info.weightsSha256).left(16));

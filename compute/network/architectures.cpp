@@ -7,7 +7,8 @@
 namespace counterpoint::network {
 namespace {
 
-constexpr std::array kTable = {&kLlama};
+constexpr std::array kTable = {&kLlama,  &kMistral, &kQwen2, &kQwen3,   &kSmolLm3,
+                               &kGemma2, &kGemma3,  &kGpt2,  &kGptNeoX, &kPhi3};
 
 std::string supportedNames() {
     std::string names;

@@ -3,6 +3,7 @@
 // A new architecture is one arch_*.cpp and one row. Errors: Error naming config.json and the key, or what is not
 // supported. Pure; thread: any.
 
+#include <array>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -13,17 +14,22 @@
 
 namespace counterpoint::network {
 
-/// Names of the tensors; "{}" stands for the layer's number.
+/// Names of the tensors; "{}" stands for the layer's number; without ".weight" and ".bias" where both may be. Empty:
+/// the architecture has none. A fused matrix stands under `query` (key and value empty) and under `gate` (up empty).
 struct TensorNames {
-    std::string_view embedding, norm, head;
-    std::string_view attentionNorm, query, key, value, output;  ///< without ".weight" and ".bias"
-    std::string_view mlpNorm, gate, up, down;
+    std::string_view embedding = {}, positions = {}, norm = {}, head = {}, newerHead = {};  ///< newerHead: or this
+    std::string_view attentionNorm = {}, query = {}, key = {}, value = {}, queryNorm = {}, keyNorm = {}, output = {},
+                     attentionPostNorm = {};
+    std::string_view mlpNorm = {}, gate = {}, up = {}, down = {}, mlpPostNorm = {};
+    std::array<std::string_view, 2> masks = {};  ///< endings of constants that old files hold and no one needs
 };
 
 struct Architecture {
     std::string_view name;       ///< as in "architectures"
     std::string_view modelType;  ///< as in "model_type"
     Shape (*shape)(const compute::Json& config, const std::string& where);
+    std::string_view prefix;  ///< of all names but the head's; files saved without the head lack it
+    bool transposed = false;  ///< the layers' matrices are stored [in][out]
     TensorNames names;
 };
 
@@ -37,6 +43,6 @@ struct Config {
 /// Reads DIRECTORY/config.json, finds its row and checks what no row may have (quantised weights).
 Config readConfig(const std::filesystem::path& directory);
 
-extern const Architecture kLlama;
+extern const Architecture kLlama, kMistral, kQwen2, kQwen3, kSmolLm3, kPhi3, kGemma2, kGemma3, kGpt2, kGptNeoX;
 
 }  // namespace counterpoint::network

@@ -1,7 +1,6 @@
 #include "compute/network/blocks.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "compute/network/pool.h"
 
@@ -13,50 +12,46 @@ constexpr std::int64_t kWorthAThread = 1'000'000;
 /// Rows of one task: a few tasks a thread, each at least this much work.
 constexpr std::int64_t kTaskWork = 200'000;
 constexpr std::int64_t kRowsTogether = 8;  ///< the kernels' widest tile
+constexpr std::int64_t kLanes = 16;
 
 std::int64_t roundUp(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
 }  // namespace
 
 void linear(const Matrix& weight, const float* bias, const float* x, std::int64_t T, float* y, int threads) {
-    const MatmulArguments arguments{weight.data, weight.type, weight.columns, bias, x, T, y, weight.rows};
+    const MatmulArguments arguments{weight.data, weight.type, weight.columns,   bias, x, T,
+                                    y,           weight.rows, weight.transposed};
     const Kernels& k = kernels();
     const std::int64_t perRow = std::max<std::int64_t>(1, weight.columns * T);
     if (threads <= 1 || perRow * weight.rows < kWorthAThread) return k.matmul(arguments, 0, weight.rows);
-    const std::int64_t rows = roundUp(std::max<std::int64_t>(1, kTaskWork / perRow), kRowsTogether);
+    std::int64_t rows = roundUp(std::max<std::int64_t>(1, kTaskWork / perRow), kRowsTogether);
+    if (weight.transposed) rows = roundUp(std::max(rows, weight.rows / (2 * threads)), kLanes);  // long runs of memory
     const std::int64_t tasks = (weight.rows + rows - 1) / rows;
     Pool::instance().run(threads, tasks, [&](std::int64_t task, int) {
         k.matmul(arguments, task * rows, std::min(weight.rows, (task + 1) * rows));
     });
 }
 
-Rotation::Rotation(const Shape& shape) {
-    for (std::int64_t i = 0; i < shape.headDim / 2; ++i)
-        frequencies.push_back(
-            std::pow(shape.ropeTheta, -2.0 * static_cast<double>(i) / static_cast<double>(shape.headDim)));
-}
-
-void Rotation::prepare(std::int64_t first, std::int64_t T) {
-    const std::size_t half = frequencies.size();
-    cosine.resize(static_cast<std::size_t>(T) * half);
-    sine.resize(cosine.size());
+void normRows(const Norm& norm, const Shape& shape, const float* x, std::int64_t T, float* out) {
+    const auto n = static_cast<std::int64_t>(norm.weight.size());
+    const float* bias = norm.bias.empty() ? nullptr : norm.bias.data();
+    const Kernels& k = kernels();
     for (std::int64_t t = 0; t < T; ++t)
-        for (std::size_t i = 0; i < half; ++i) {
-            const double angle = static_cast<double>(first + t) * frequencies[i];
-            cosine[static_cast<std::size_t>(t) * half + i] = static_cast<float>(std::cos(angle));
-            sine[static_cast<std::size_t>(t) * half + i] = static_cast<float>(std::sin(angle));
-        }
+        if (shape.norm == NormKind::Layer)
+            k.layerNorm(x + t * n, norm.weight.data(), bias, shape.normEpsilon, n, out + t * n);
+        else
+            k.rmsNorm(x + t * n, norm.weight.data(), shape.normEpsilon, n, out + t * n);
 }
 
-void Rotation::apply(float* x, std::int64_t T, std::int64_t heads) const {
-    const auto half = static_cast<std::int64_t>(frequencies.size());
+void rotate(const Angles& angles, float* x, std::int64_t T, std::int64_t heads, std::int64_t headDim) {
+    const std::int64_t n = static_cast<std::int64_t>(angles.cosine.size()) / T;
     for (std::int64_t t = 0; t < T; ++t)
         for (std::int64_t h = 0; h < heads; ++h) {
-            float* a = x + (t * heads + h) * 2 * half;
-            float* b = a + half;
-            const float* c = cosine.data() + t * half;
-            const float* s = sine.data() + t * half;
-            for (std::int64_t i = 0; i < half; ++i) {
+            float* a = x + (t * heads + h) * headDim;
+            float* b = a + n;
+            const float* c = angles.cosine.data() + t * n;
+            const float* s = angles.sine.data() + t * n;
+            for (std::int64_t i = 0; i < n; ++i) {
                 const float u = a[i], v = b[i];
                 a[i] = u * c[i] - v * s[i];
                 b[i] = v * c[i] + u * s[i];
@@ -64,9 +59,28 @@ void Rotation::apply(float* x, std::int64_t T, std::int64_t heads) const {
         }
 }
 
+void split(const Shape& shape, const float* fused, std::int64_t T, float* q, float* k, float* v) {
+    const std::int64_t D = shape.headDim, H = shape.heads, G = shape.keyValueHeads, width = (H + 2 * G) * D;
+    for (std::int64_t t = 0; t < T; ++t) {
+        const float* row = fused + t * width;
+        if (shape.fused == Fused::Blocks) {
+            std::copy_n(row, H * D, q + t * H * D);
+            std::copy_n(row + H * D, G * D, k + t * G * D);
+            std::copy_n(row + (H + G) * D, G * D, v + t * G * D);
+            continue;
+        }
+        for (std::int64_t h = 0; h < H; ++h) {
+            std::copy_n(row + 3 * h * D, D, q + (t * H + h) * D);
+            std::copy_n(row + (3 * h + 1) * D, D, k + (t * H + h) * D);
+            std::copy_n(row + (3 * h + 2) * D, D, v + (t * H + h) * D);
+        }
+    }
+}
+
 void attention(const Shape& shape, const KvCache& cache, std::int64_t layer, const float* q, std::int64_t first,
                std::int64_t T, AttentionScratch& scratch, float* out, int threads) {
     const std::int64_t H = shape.heads, D = shape.headDim, perGroup = H / shape.keyValueHeads;
+    const std::int64_t window = shape.kinds[static_cast<std::size_t>(layer)].window;
     const std::int64_t scores = roundUp(first + T, kPage), sums = D * 16;
     scratch.scores.resize(std::max(scratch.scores.size(), static_cast<std::size_t>(threads * scores)));
     scratch.sums.resize(static_cast<std::size_t>(threads * sums));
@@ -77,10 +91,12 @@ void attention(const Shape& shape, const KvCache& cache, std::int64_t layer, con
                           .offset = cache.offset(layer, h / perGroup),
                           .headDim = D,
                           .count = first + t + 1,
-                          .scale = 1.0f / std::sqrt(static_cast<float>(D)),
+                          .scale = shape.attentionScale,
                           .scores = scratch.scores.data() + worker * scores,
                           .sums = scratch.sums.data() + worker * sums,
-                          .out = out + task * D});
+                          .out = out + task * D,
+                          .first = window > 0 ? std::max<std::int64_t>(0, first + t + 1 - window) : 0,
+                          .cap = shape.attentionCap});
     };
     const bool worth = T * H * (first + T) * D * 2 >= kWorthAThread;
     Pool::instance().run(worth ? threads : 1, T * H, one);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compute/network/kvcache.h"
+#include "compute/network/rotary.h"
 #include "compute/network/weights.h"
 
 namespace counterpoint::network {
@@ -17,21 +18,21 @@ inline void linear(const Linear& l, const float* x, std::int64_t T, float* y, in
     linear(l.weight, l.bias.empty() ? nullptr : l.bias.data(), x, T, y, threads);
 }
 
-/// Rotary angles of positions first..first+T-1: cosine and sine [T][D/2] of p·theta^(−2i/D), in float64 until stored.
-struct Rotation {
-    std::vector<double> frequencies;  ///< [D/2]
-    std::vector<float> cosine, sine;
-    explicit Rotation(const Shape& shape);
-    void prepare(std::int64_t first, std::int64_t T);
-    /// Turns each head of x [T][heads·D] (first half against second half of the head).
-    void apply(float* x, std::int64_t T, std::int64_t heads) const;
-};
+/// out [T][n] = norm of each row of x; in place is allowed.
+void normRows(const Norm& norm, const Shape& shape, const float* x, std::int64_t T, float* out);
+
+/// Turns every head of x [T][heads·D] by the angles of its position: channel i against channel i + n.
+void rotate(const Angles& angles, float* x, std::int64_t T, std::int64_t heads, std::int64_t headDim);
+
+/// fused [T][(H+2G)·D] -> q [T][H·D], k and v [T][G·D].
+void split(const Shape& shape, const float* fused, std::int64_t T, float* q, float* k, float* v);
 
 struct AttentionScratch {
     std::vector<float> scores, sums;  ///< [threads][…]
 };
 
-/// out [T][H·D]: position first+t sees cache positions 0..first+t. Query head h reads key/value head h / (H/G).
+/// out [T][H·D]: position first+t sees cache positions 0..first+t, or the last of them that fit the layer's window.
+/// Query head h reads key/value head h / (H/G).
 void attention(const Shape& shape, const KvCache& cache, std::int64_t layer, const float* q, std::int64_t first,
                std::int64_t T, AttentionScratch& scratch, float* out, int threads);
 

@@ -1,8 +1,10 @@
 #include "compute/network/checkpoint.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <new>
 #include <set>
+#include <tuple>
 
 #include "compute/files/safetensors.h"
 #include "compute/network/convert.h"
@@ -54,14 +56,18 @@ std::string inLayer(std::string_view pattern, std::int64_t layer) {
 /// Reads tensors by name and keeps the account of what was used and converted.
 class Loader {
   public:
-    Loader(const std::filesystem::path& directory, const std::string& dtype)
+    Loader(const std::filesystem::path& directory, const Architecture& architecture, const std::string& dtype)
         : m_directory(directory),
           m_files(compute::Safetensors::openDirectory(directory)),
-          m_asked(askedType(directory, dtype)) {}
+          m_architecture(architecture),
+          m_asked(askedType(directory, dtype)) {
+        const std::string norm = std::string(architecture.names.norm) + ".weight";
+        m_bare = find(norm) == nullptr && find(norm.substr(architecture.prefix.size())) != nullptr;
+    }
 
     /// nullptr when absent or written as an empty entry.
     const TensorView* find(const std::string& name) const {
-        const TensorView* tensor = m_files.find(name);
+        const TensorView* tensor = m_files.find(inFile(name));
         return tensor != nullptr && tensor->bytes.empty() ? nullptr : tensor;
     }
 
@@ -89,14 +95,16 @@ class Loader {
                          .found = std::string(compute::dtypeName(tensor->dtype)),
                          .advice = {},
                          .details = {}});
-        m_used.insert(name);
+        m_used.insert(tensor->name);
         return *tensor;
     }
 
-    Matrix matrix(const std::string& name, std::int64_t rows, std::int64_t columns, const std::string& advice = {}) {
-        const TensorView& tensor = require(name, {rows, columns}, advice);
+    Matrix matrix(const std::string& name, std::int64_t rows, std::int64_t columns, bool transposed = false,
+                  const std::string& advice = {}) {
+        const TensorView& tensor =
+            transposed ? require(name, {columns, rows}, advice) : require(name, {rows, columns}, advice);
         const WeightType stored = *usable(tensor.dtype), type = m_asked.value_or(stored);
-        Matrix m{tensor.bytes.data(), type, rows, columns, tensor.file};
+        Matrix m{tensor.bytes.data(), type, rows, columns, tensor.file, transposed};
         const bool aligned = reinterpret_cast<std::uintptr_t>(m.data) % static_cast<std::size_t>(typeSize(stored)) == 0;
         if (type != stored || !aligned) m.owner = copy(tensor, stored, type);
         if (m.owner.get() != tensor.file.get()) m.data = m.owner.get();
@@ -113,12 +121,23 @@ class Loader {
     }
 
     Linear linear(const std::string& name, std::int64_t rows, std::int64_t columns, bool bias) {
-        Linear l{matrix(name + ".weight", rows, columns), {}};
+        Linear l{matrix(name + ".weight", rows, columns, m_architecture.transposed), {}};
         if (bias) l.bias = vector(name + ".bias", rows);
         return l;
     }
 
-    void alsoUsed(const std::string& name) { m_used.insert(name); }
+    /// Without a name: an empty one.
+    Norm norm(const std::string& name, std::int64_t n, const Shape& shape) {
+        Norm result;
+        if (name.empty()) return result;
+        result.weight = vector(name + ".weight", n);
+        if (shape.normPlusOne)
+            for (float& w : result.weight) w += 1.0f;
+        if (shape.norm == NormKind::Layer) result.bias = vector(name + ".bias", n);
+        return result;
+    }
+
+    void alsoUsed(const std::string& name) { m_used.insert(inFile(name)); }
     const std::filesystem::path& directory() const { return m_directory; }
 
     void finish(Checkpoint& result) const {
@@ -129,13 +148,24 @@ class Loader {
                                      std::string(typeName(*m_asked)) + " (the files hold " + m_convertedFrom + ")");
         std::vector<std::string> unused;
         for (const auto& [name, tensor] : m_files.tensors())
-            if (!m_used.contains(name) && !name.ends_with("rotary_emb.inv_freq")) unused.push_back(name);
+            if (!m_used.contains(name) && !isConstant(name)) unused.push_back(name);
         if (!unused.empty())
             result.notices.push_back("not used, since this architecture has no such tensor: " + unused.front() +
                                      (unused.size() > 1 ? " and " + std::to_string(unused.size() - 1) + " more" : ""));
     }
 
   private:
+    /// A file saved without the head has the names of the inner model.
+    std::string inFile(const std::string& name) const {
+        const std::string_view prefix = m_architecture.prefix;
+        return m_bare && name.starts_with(prefix) ? name.substr(prefix.size()) : name;
+    }
+
+    bool isConstant(const std::string& name) const {
+        const auto ends = [&](std::string_view ending) { return !ending.empty() && name.ends_with(ending); };
+        return ends("rotary_emb.inv_freq") || std::ranges::any_of(m_architecture.names.masks, ends);
+    }
+
     std::shared_ptr<const void> copy(const TensorView& tensor, WeightType stored, WeightType type) {
         const std::int64_t n = static_cast<std::int64_t>(tensor.bytes.size()) / typeSize(stored);
         const std::size_t bytes = (static_cast<std::size_t>(n * typeSize(type)) + 63) / 64 * 64;
@@ -163,7 +193,9 @@ class Loader {
 
     std::filesystem::path m_directory;
     compute::Safetensors m_files;
+    const Architecture& m_architecture;
     std::optional<WeightType> m_asked;
+    bool m_bare = false;
     std::set<std::string> m_used;
     std::int64_t m_parameters = 0, m_bytes = 0, m_converted = 0;
     std::string m_convertedFrom;
@@ -179,12 +211,14 @@ bool sameBytes(const TensorView& a, const TensorView& b) {
 void loadEnds(Loader& from, const TensorNames& names, Checkpoint& result) {
     Weights& w = result.weights;
     const std::int64_t V = w.shape.vocabulary, C = w.shape.hidden;
-    const std::string embedding(names.embedding), head(names.head);
+    const std::string embedding(names.embedding), newer(names.newerHead);
+    const std::string head = !newer.empty() && from.find(newer) != nullptr ? newer : std::string(names.head);
+    if (!names.positions.empty()) w.positions = from.matrix(std::string(names.positions), w.shape.maxPositions, C);
     if (!w.shape.tiedHead) {
         const std::string advice =
             "if the model shares its embedding with its head, config.json must say \"tie_word_embeddings\": true";
-        w.embedding = from.matrix(embedding, V, C, advice);
-        w.head = from.matrix(head, V, C, advice);
+        w.embedding = from.matrix(embedding, V, C, false, advice);
+        w.head = from.matrix(head, V, C, false, advice);
         return;
     }
     const TensorView *first = from.find(embedding), *second = from.find(head);
@@ -198,19 +232,40 @@ void loadEnds(Loader& from, const TensorNames& names, Checkpoint& result) {
                                  " is used for both");
 }
 
+/// The upper and lower rows of a matrix that holds two.
+std::pair<Linear, Linear> halves(const Linear& both) {
+    const Matrix& m = both.weight;
+    std::pair<Linear, Linear> parts;
+    Matrix &upper = parts.first.weight, &lower = parts.second.weight;
+    upper = lower = m;
+    upper.rows = lower.rows = m.rows / 2;
+    lower.data = static_cast<const std::byte*>(m.data) + upper.rows * m.columns * typeSize(m.type);
+    return parts;
+}
+
 Layer loadLayer(Loader& from, const TensorNames& names, const Shape& s, std::int64_t i) {
     const std::int64_t HD = s.heads * s.headDim, GD = s.keyValueHeads * s.headDim;
-    const auto named = [i](std::string_view pattern) { return inLayer(pattern, i); };
+    const auto named = [i](std::string_view pattern) { return pattern.empty() ? "" : inLayer(pattern, i); };
+    const auto norm = [&](std::string_view pattern, std::int64_t n) { return from.norm(named(pattern), n, s); };
     Layer l;
-    l.attentionNorm = from.vector(named(names.attentionNorm) + ".weight", s.hidden);
-    l.query = from.linear(named(names.query), HD, s.hidden, s.attentionBias);
-    l.key = from.linear(named(names.key), GD, s.hidden, s.attentionBias);
-    l.value = from.linear(named(names.value), GD, s.hidden, s.attentionBias);
-    l.output = from.linear(named(names.output), s.hidden, HD, s.attentionBias);
-    l.mlpNorm = from.vector(named(names.mlpNorm) + ".weight", s.hidden);
-    l.gate = from.linear(named(names.gate), s.intermediate, s.hidden, s.mlpBias);
-    l.up = from.linear(named(names.up), s.intermediate, s.hidden, s.mlpBias);
+    l.attentionNorm = norm(names.attentionNorm, s.hidden);
+    l.query = from.linear(named(names.query), s.fused == Fused::No ? HD : HD + 2 * GD, s.hidden, s.queryKeyValueBias);
+    if (s.fused == Fused::No) {
+        l.key = from.linear(named(names.key), GD, s.hidden, s.queryKeyValueBias);
+        l.value = from.linear(named(names.value), GD, s.hidden, s.queryKeyValueBias);
+    }
+    l.queryNorm = norm(names.queryNorm, s.headDim);
+    l.keyNorm = norm(names.keyNorm, s.headDim);
+    l.output = from.linear(named(names.output), s.hidden, HD, s.outputBias);
+    l.attentionPostNorm = norm(names.attentionPostNorm, s.hidden);
+    l.mlpNorm = norm(names.mlpNorm, s.hidden);
+    if (names.up.empty())
+        std::tie(l.gate, l.up) = halves(from.linear(named(names.gate), 2 * s.intermediate, s.hidden, false));
+    else if (!names.gate.empty())
+        l.gate = from.linear(named(names.gate), s.intermediate, s.hidden, s.mlpBias);
+    if (!names.up.empty()) l.up = from.linear(named(names.up), s.intermediate, s.hidden, s.mlpBias);
     l.down = from.linear(named(names.down), s.hidden, s.intermediate, s.mlpBias);
+    l.mlpPostNorm = norm(names.mlpPostNorm, s.hidden);
     return l;
 }
 
@@ -220,7 +275,7 @@ std::optional<Checkpoint> loadCheckpoint(const std::filesystem::path& directory,
                                          const std::string& dtype,
                                          const std::function<void(double, std::string_view)>& progress,
                                          const std::stop_token& stop) {
-    Loader from(directory, dtype);
+    Loader from(directory, *config.architecture, dtype);
     const TensorNames& names = config.architecture->names;
     Checkpoint result;
     result.weights.shape = config.shape;
@@ -230,7 +285,7 @@ std::optional<Checkpoint> loadCheckpoint(const std::filesystem::path& directory,
         if (progress) progress(static_cast<double>(i) / static_cast<double>(config.shape.layers), "reading weights");
         result.weights.layers.push_back(loadLayer(from, names, config.shape, i));
     }
-    result.weights.norm = from.vector(std::string(names.norm), config.shape.hidden);
+    result.weights.norm = from.norm(std::string(names.norm), config.shape.hidden, config.shape);
     result.type = result.weights.embedding.type;
     from.finish(result);
     if (progress) progress(1.0, "reading weights");

@@ -28,6 +28,11 @@ const compute::Json* ConfigReader::find(const char* key) const {
     return it == m_config.end() || it->is_null() ? nullptr : &*it;
 }
 
+bool ConfigReader::isNull(const char* key) const {
+    const auto it = m_config.find(key);
+    return it != m_config.end() && it->is_null();
+}
+
 std::int64_t ConfigReader::count(const char* key, std::int64_t most, std::optional<std::int64_t> initial) const {
     const compute::Json* value = find(key);
     if (value == nullptr) {

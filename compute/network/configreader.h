@@ -16,6 +16,8 @@ class ConfigReader {
     const std::string& where() const { return m_where; }
     /// The value, or nullptr when absent or null.
     const compute::Json* find(const char* key) const;
+    /// Stated as null, which is not the same as absent where the family has a default.
+    bool isNull(const char* key) const;
     /// A whole number in [1, most]; `initial` when absent, an error when there is none.
     std::int64_t count(const char* key, std::int64_t most, std::optional<std::int64_t> initial = {}) const;
     /// A positive finite number.

@@ -62,4 +62,12 @@ std::int64_t convert(const void* in, WeightType from, std::int64_t n, WeightType
     return overflowed;
 }
 
+float rounded(float x, WeightType type) {
+    if (type == WeightType::Float32) return x;
+    const std::uint16_t narrow = type == WeightType::BFloat16 ? toBFloat16(x) : toFloat16(x);
+    float wide = 0.0f;
+    kernels().widen(&narrow, type, 1, &wide);
+    return wide;
+}
+
 }  // namespace counterpoint::network

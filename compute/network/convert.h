@@ -15,6 +15,9 @@ std::uint16_t toFloat16(float x) noexcept;
 std::string_view typeName(WeightType type);  ///< "float32", "bfloat16", "float16"
 std::int64_t typeSize(WeightType type);
 
+/// x as a weight of that dtype would hold it.
+float rounded(float x, WeightType type);
+
 /// Converts n elements; returns how many finite ones became infinite.
 std::int64_t convert(const void* in, WeightType from, std::int64_t n, WeightType to, void* out);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compute/network/convert.h"
+
 namespace counterpoint::network {
 namespace {
 
@@ -13,39 +15,83 @@ void resize(std::vector<float>& v, std::int64_t rows, std::int64_t columns) {
     if (v.size() < n) v.resize(n);
 }
 
-void normRows(const float* x, const std::vector<float>& weight, float epsilon, std::int64_t T, float* out) {
-    const auto C = static_cast<std::int64_t>(weight.size());
-    for (std::int64_t t = 0; t < T; ++t) kernels().rmsNorm(x + t * C, weight.data(), epsilon, C, out + t * C);
+void add(float* x, const float* y, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) x[i] += y[i];
+}
+
+void readRow(const Matrix& m, std::int64_t row, float* out) {
+    const std::int64_t bytes = m.columns * typeSize(m.type);
+    kernels().widen(static_cast<const std::byte*>(m.data) + row * bytes, m.type, m.columns, out);
 }
 
 }  // namespace
 
 Decoder::Decoder(std::shared_ptr<const Weights> weights, int threads)
-    : m_weights(std::move(weights)), m_threads(threads), m_cache(m_weights->shape), m_rotation(m_weights->shape) {}
+    : m_weights(std::move(weights)),
+      m_threads(threads),
+      m_cache(m_weights->shape),
+      m_angles(m_weights->shape.rotaries.size()) {}
+
+void Decoder::embed(std::span<const compute::TokenId> ids, std::int64_t first) {
+    const Weights& w = *m_weights;
+    const std::int64_t C = w.shape.hidden;
+    const float scale = rounded(static_cast<float>(w.shape.embeddingScale), w.embedding.type);
+    for (std::size_t t = 0; t < ids.size(); ++t) {
+        float* x = m_x.data() + static_cast<std::int64_t>(t) * C;
+        readRow(w.embedding, ids[t], x);
+        if (scale != 1.0f)
+            for (std::int64_t i = 0; i < C; ++i) x[i] *= scale;
+        if (w.positions.data == nullptr) continue;
+        readRow(w.positions, first + static_cast<std::int64_t>(t), m_delta.data());
+        add(x, m_delta.data(), C);
+    }
+}
+
+/// m_normed -> m_q, m_k, m_v, before positions act.
+void Decoder::project(const Layer& l, std::int64_t T) {
+    const Shape& s = m_weights->shape;
+    if (s.fused == Fused::No) {
+        linear(l.query, m_normed.data(), T, m_q.data(), m_threads);
+        linear(l.key, m_normed.data(), T, m_k.data(), m_threads);
+        linear(l.value, m_normed.data(), T, m_v.data(), m_threads);
+    } else {
+        linear(l.query, m_normed.data(), T, m_fused.data(), m_threads);
+        split(s, m_fused.data(), T, m_q.data(), m_k.data(), m_v.data());
+    }
+    if (!l.queryNorm.weight.empty()) normRows(l.queryNorm, s, m_q.data(), T * s.heads, m_q.data());
+    if (!l.keyNorm.weight.empty()) normRows(l.keyNorm, s, m_k.data(), T * s.keyValueHeads, m_k.data());
+}
 
 void Decoder::layer(std::int64_t index, std::int64_t first, std::int64_t T) {
     const Shape& s = m_weights->shape;
     const Layer& l = m_weights->layers[static_cast<std::size_t>(index)];
+    const int rotary = s.kinds[static_cast<std::size_t>(index)].rotary;
     const std::int64_t GD = s.keyValueHeads * s.headDim, xs = T * s.hidden;
-    float* x = m_x.data();
+    float *x = m_x.data(), *delta = m_delta.data();
 
-    normRows(x, l.attentionNorm, s.normEpsilon, T, m_normed.data());
-    linear(l.query, m_normed.data(), T, m_q.data(), m_threads);
-    linear(l.key, m_normed.data(), T, m_k.data(), m_threads);
-    linear(l.value, m_normed.data(), T, m_v.data(), m_threads);
-    m_rotation.apply(m_q.data(), T, s.heads);
-    m_rotation.apply(m_k.data(), T, s.keyValueHeads);
+    normRows(l.attentionNorm, s, x, T, m_normed.data());
+    project(l, T);
+    if (rotary >= 0) {
+        const Angles& angles = m_angles[static_cast<std::size_t>(rotary)];
+        rotate(angles, m_q.data(), T, s.heads, s.headDim);
+        rotate(angles, m_k.data(), T, s.keyValueHeads, s.headDim);
+    }
     for (std::int64_t t = 0; t < T; ++t) m_cache.write(index, first + t, m_k.data() + t * GD, m_v.data() + t * GD);
     attention(s, m_cache, index, m_q.data(), first, T, m_attention, m_mixed.data(), m_threads);
-    linear(l.output, m_mixed.data(), T, m_delta.data(), m_threads);
-    for (std::int64_t i = 0; i < xs; ++i) x[i] += m_delta[static_cast<std::size_t>(i)];
+    linear(l.output, m_mixed.data(), T, delta, m_threads);
+    if (!l.attentionPostNorm.weight.empty()) normRows(l.attentionPostNorm, s, delta, T, delta);
+    if (s.parallelResidual) normRows(l.mlpNorm, s, x, T, m_normed.data());  // of the layer's input
+    add(x, delta, xs);
 
-    normRows(x, l.mlpNorm, s.normEpsilon, T, m_normed.data());
-    linear(l.gate, m_normed.data(), T, m_gate.data(), m_threads);
+    if (!s.parallelResidual) normRows(l.mlpNorm, s, x, T, m_normed.data());
+    const bool gated = l.gate.weight.data != nullptr;
     linear(l.up, m_normed.data(), T, m_up.data(), m_threads);
-    kernels().siluTimes(m_gate.data(), m_up.data(), T * s.intermediate);
-    linear(l.down, m_gate.data(), T, m_delta.data(), m_threads);
-    for (std::int64_t i = 0; i < xs; ++i) x[i] += m_delta[static_cast<std::size_t>(i)];
+    if (gated) linear(l.gate, m_normed.data(), T, m_gate.data(), m_threads);
+    float* inner = gated ? m_gate.data() : m_up.data();
+    kernels().activate(s.activation, inner, gated ? m_up.data() : nullptr, T * s.intermediate);
+    linear(l.down, inner, T, delta, m_threads);
+    if (!l.mlpPostNorm.weight.empty()) normRows(l.mlpPostNorm, s, delta, T, delta);
+    add(x, delta, xs);
 }
 
 compute::Outcome Decoder::forward(std::int64_t first, std::span<const compute::TokenId> ids, std::int64_t rows,
@@ -58,15 +104,12 @@ compute::Outcome Decoder::forward(std::int64_t first, std::span<const compute::T
     for (std::vector<float>* v : {&m_q, &m_mixed}) resize(*v, most, s.heads * s.headDim);
     for (std::vector<float>* v : {&m_k, &m_v}) resize(*v, most, s.keyValueHeads * s.headDim);
     for (std::vector<float>* v : {&m_gate, &m_up}) resize(*v, most, s.intermediate);
+    if (s.fused != Fused::No) resize(m_fused, most, (s.heads + 2 * s.keyValueHeads) * s.headDim);
 
-    const std::int64_t rowBytes = s.hidden * (w.embedding.type == WeightType::Float32 ? 4 : 2);
     for (std::int64_t done = 0; done < n; done += kChunk) {
         const std::int64_t T = std::min(kChunk, n - done);
-        for (std::int64_t t = 0; t < T; ++t)
-            kernels().widen(
-                static_cast<const std::byte*>(w.embedding.data) + ids[static_cast<std::size_t>(done + t)] * rowBytes,
-                w.embedding.type, s.hidden, m_x.data() + t * s.hidden);
-        m_rotation.prepare(first + done, T);
+        embed(ids.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(T)), first + done);
+        for (std::size_t i = 0; i < m_angles.size(); ++i) prepareAngles(s.rotaries[i], first + done, T, m_angles[i]);
         for (std::int64_t index = 0; index < s.layers; ++index) {
             if (stop.stop_requested()) return compute::Outcome::Cancelled;
             layer(index, first + done, T);
@@ -74,9 +117,10 @@ compute::Outcome Decoder::forward(std::int64_t first, std::span<const compute::T
         const std::int64_t from =
             std::max<std::int64_t>(0, n - rows - done);  // the first row of this chunk that is asked for
         if (from >= T) continue;
-        normRows(m_x.data() + from * s.hidden, w.norm, s.normEpsilon, T - from, m_normed.data());
-        linear(w.head, nullptr, m_normed.data(), T - from, logits.data() + (done + from - (n - rows)) * s.vocabulary,
-               m_threads);
+        float* out = logits.data() + (done + from - (n - rows)) * s.vocabulary;
+        normRows(w.norm, s, m_x.data() + from * s.hidden, T - from, m_normed.data());
+        linear(w.head, nullptr, m_normed.data(), T - from, out, m_threads);
+        if (s.logitCap > 0.0f) kernels().softCap(out, s.logitCap, (T - from) * s.vocabulary);
     }
     return stop.stop_requested() ? compute::Outcome::Cancelled : compute::Outcome::Done;
 }

@@ -1,10 +1,9 @@
 #pragma once
 // One decoding state over shared weights: tokens in, raw logits out, on the CPU in float32 (weights widened as they are
-// read).
-//   x = embedding;  x += O·attention(norm(x));  x += down(silu(gate(norm x)) · up(norm x));  logits = head · norm(x)
-// A prompt goes through in chunks; the stop token is read before every layer of every chunk. One token, a chunk
-// or a whole recomputation give the same bits (kernels.h), with any number of threads. Shapes: ids [n]; logits
-// [rows][V]. Errors: std::bad_alloc; the caller has checked ids and positions. Thread: one owner.
+// read); weights.h states the formula. A prompt goes through in chunks; the stop token is read before every layer of
+// every chunk. One token, a chunk or a whole recomputation give the same bits (kernels.h), with any number of threads.
+// Shapes: ids [n]; logits [rows][V]. Errors: std::bad_alloc; the caller has checked ids and positions. Thread: one
+// owner.
 
 #include <cstdint>
 #include <memory>
@@ -25,14 +24,16 @@ class Decoder final : public Engine {
                              std::span<float> logits, const std::stop_token& stop) override;
 
   private:
+    void embed(std::span<const compute::TokenId> ids, std::int64_t first);
     void layer(std::int64_t index, std::int64_t first, std::int64_t T);
+    void project(const Layer& layer, std::int64_t T);
 
     std::shared_ptr<const Weights> m_weights;
     int m_threads;
     KvCache m_cache;
-    Rotation m_rotation;
+    std::vector<Angles> m_angles;  ///< one for each of the shape's rotaries
     AttentionScratch m_attention;
-    std::vector<float> m_x, m_normed, m_q, m_k, m_v, m_mixed, m_gate, m_up, m_delta;  ///< [T][…] of one chunk
+    std::vector<float> m_x, m_normed, m_fused, m_q, m_k, m_v, m_mixed, m_gate, m_up, m_delta;  ///< [T][…] of one chunk
 };
 
 }  // namespace counterpoint::network

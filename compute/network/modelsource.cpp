@@ -148,6 +148,7 @@ std::unique_ptr<OpenedModel> openWeights(const std::filesystem::path& directory,
         info.maxPositions = config.shape.maxPositions;
         info.layers = config.shape.layers;
         info.tiedHead = config.shape.tiedHead;
+        if (!config.shape.rotaries.empty()) info.positionScaling = config.shape.rotaries.front().scaling;
         info.notices = std::move(checkpoint->notices);
         if (tokenizer != nullptr) {
             tellAboutPadding(tokenizer->size(), info);

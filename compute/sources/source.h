@@ -33,7 +33,8 @@ struct SourceInfo {
     Position maxPositions = 0;    ///< 0: no limit
     std::int64_t layers = 0;
     bool tiedHead = false;
-    std::string weightsSha256;  ///< empty until hashed
+    std::string positionScaling;  ///< how rotary positions are scaled (HAZARDS A11); empty: not
+    std::string weightsSha256;    ///< empty until hashed
     std::vector<TokenId>
         stopIds;  ///< union of config.json, generation_config.json and the tokenizer (HAZARDS A8), sorted
     std::vector<std::string> notices;

@@ -30,6 +30,17 @@ std::vector<std::uint16_t> narrowed(const std::vector<float>& v, WeightType type
     return out;
 }
 
+/// [rows][columns] -> [columns][rows]
+template <class T>
+std::vector<T> flipped(const std::vector<T>& m, int rows, int columns) {
+    std::vector<T> out(m.size());
+    if (m.empty()) return out;
+    for (int n = 0; n < rows; ++n)
+        for (int i = 0; i < columns; ++i)
+            out[static_cast<std::size_t>(i * rows + n)] = m[static_cast<std::size_t>(n * columns + i)];
+    return out;
+}
+
 /// All that this processor runs, the plain one first.
 std::vector<const Kernels*> runnable() {
     std::vector<const Kernels*> all = {&kPlainKernels};
@@ -53,21 +64,25 @@ class TestNetworkKernels : public QObject {
         QTest::addColumn<int>("rows");
         QTest::addColumn<int>("columns");
         QTest::addColumn<int>("count");
+        QTest::addColumn<bool>("transposed");
         for (const WeightType type : {WeightType::Float32, WeightType::BFloat16, WeightType::Float16})
             for (const auto& [rows, columns, count] :
                  {std::array{172, 64, 1}, std::array{64, 172, 1}, std::array{13, 1, 1}, std::array{33, 47, 1},
-                  std::array{33, 47, 7}, std::array{20, 300, 64}, std::array{1, 16, 2}})
-                QTest::addRow("%s %dx%d, %d", std::string(typeName(type)).c_str(), rows, columns, count)
-                    << static_cast<int>(type) << rows << columns << count;
+                  std::array{33, 47, 7}, std::array{20, 300, 64}, std::array{1, 16, 2}, std::array{150, 21, 13}})
+                for (const bool transposed : {false, true})
+                    QTest::addRow("%s %dx%d, %d%s", std::string(typeName(type)).c_str(), rows, columns, count,
+                                  transposed ? ", transposed" : "")
+                        << static_cast<int>(type) << rows << columns << count << transposed;
     }
     void matmulAgainstFloat64() {
         QFETCH(int, type);
         QFETCH(int, rows);
         QFETCH(int, columns);
         QFETCH(int, count);
+        QFETCH(bool, transposed);
         const auto kind = static_cast<WeightType>(type);
-        const std::vector<float> w = numbers(static_cast<std::size_t>(rows * columns), 1),
-                                 x = numbers(static_cast<std::size_t>(count * columns), 2),
+        std::vector<float> w = numbers(static_cast<std::size_t>(rows * columns), 1);
+        const std::vector<float> x = numbers(static_cast<std::size_t>(count * columns), 2),
                                  bias = numbers(static_cast<std::size_t>(rows), 3);
         std::vector<std::uint16_t> narrow;
         std::vector<float> held = w;
@@ -75,16 +90,20 @@ class TestNetworkKernels : public QObject {
             narrow = narrowed(w, kind);
             convert(narrow.data(), kind, rows * columns, WeightType::Float32, held.data());
         }
+        if (transposed) {
+            w = flipped(w, rows, columns);
+            narrow = flipped(narrow, rows, columns);
+        }
         const void* weights = kind == WeightType::Float32 ? static_cast<const void*>(w.data()) : narrow.data();
         std::vector<std::vector<float>> results;
         for (const Kernels* k : runnable()) {
             std::vector<float> y(static_cast<std::size_t>(rows * count), -1.0f), one = y;
-            k->matmul({weights, kind, columns, bias.data(), x.data(), count, y.data(), rows}, 0, rows);
+            k->matmul({weights, kind, columns, bias.data(), x.data(), count, y.data(), rows, transposed}, 0, rows);
             for (int t = 0; t < count; ++t)  // one column at a time, in two parts: the same bits
                 for (const auto& [from, to] : {std::pair{0, rows / 3}, std::pair{rows / 3, rows}})
-                    k->matmul(
-                        {weights, kind, columns, bias.data(), x.data() + t * columns, 1, one.data() + t * rows, rows},
-                        from, to);
+                    k->matmul({weights, kind, columns, bias.data(), x.data() + t * columns, 1, one.data() + t * rows,
+                               rows, transposed},
+                              from, to);
             QCOMPARE(y, one);
             for (int t = 0; t < count; ++t)
                 for (int n = 0; n < rows; ++n) {
@@ -105,13 +124,21 @@ class TestNetworkKernels : public QObject {
     void attentionAgainstFloat64_data() {
         QTest::addColumn<int>("headDim");
         QTest::addColumn<int>("count");
+        QTest::addColumn<int>("first");
+        QTest::addColumn<double>("cap");
         for (const int headDim : {2, 6, 8, 16, 64})
             for (const int count : {1, 15, 16, 17, 63, 64, 65, 200})
-                QTest::addRow("D %d, %d positions", headDim, count) << headDim << count;
+                QTest::addRow("D %d, %d positions", headDim, count) << headDim << count << 0 << 0.0;
+        for (const auto& [count, first] : {std::array{1, 0}, std::array{17, 16}, std::array{64, 1}, std::array{65, 64},
+                                           std::array{200, 127}, std::array{200, 128}, std::array{200, 190}})
+            for (const double cap : {0.0, 2.0})
+                QTest::addRow("positions %d to %d, cap %g", first, count, cap) << 8 << count << first << cap;
     }
     void attentionAgainstFloat64() {
         QFETCH(int, headDim);
         QFETCH(int, count);
+        QFETCH(int, first);
+        QFETCH(double, cap);
         const int D = headDim, pages = (count + kPage - 1) / kPage;
         std::vector<std::vector<float>> memory;
         std::vector<const float*> addresses;
@@ -127,13 +154,14 @@ class TestNetworkKernels : public QObject {
         const float scale = 1.0f / std::sqrt(static_cast<float>(D));
         std::vector<double> expected(static_cast<std::size_t>(D), 0.0);
         double sum = 0;
-        for (int p = 0; p < count; ++p) {
+        for (int p = first; p < count; ++p) {
             const std::vector<float>& page = memory[static_cast<std::size_t>(p / kPage)];
             double score = 0;
             for (int d = 0; d < D; ++d)
                 score += static_cast<double>(q[static_cast<std::size_t>(d)]) *
                          page[static_cast<std::size_t>(d * kPage + p % kPage)];
-            const double e = std::exp(score * scale);
+            score *= scale;
+            const double e = std::exp(cap > 0.0 ? cap * std::tanh(score / cap) : score);
             sum += e;
             for (int d = 0; d < D; ++d)
                 expected[static_cast<std::size_t>(d)] +=
@@ -143,7 +171,8 @@ class TestNetworkKernels : public QObject {
         for (const Kernels* k : runnable()) {
             std::vector<float> scores(static_cast<std::size_t>(pages * kPage)), sums(static_cast<std::size_t>(D * 16)),
                 out(static_cast<std::size_t>(D));
-            k->attend({q.data(), addresses.data(), 0, D, count, scale, scores.data(), sums.data(), out.data()});
+            k->attend({q.data(), addresses.data(), 0, D, count, scale, scores.data(), sums.data(), out.data(), first,
+                       static_cast<float>(cap)});
             for (std::size_t d = 0; d < out.size(); ++d) QVERIFY2(std::abs(out[d] - expected[d] / sum) < 2e-6, k->name);
             results.push_back(out);
         }
@@ -160,7 +189,7 @@ class TestNetworkKernels : public QObject {
             for (const Kernels* k : runnable()) {
                 std::vector<float> out(x.size()), gate = x;
                 k->rmsNorm(x.data(), w.data(), 1e-5f, n, out.data());
-                k->siluTimes(gate.data(), w.data(), n);
+                k->activate(Activation::Silu, gate.data(), w.data(), n);
                 for (std::size_t i = 0; i < x.size(); ++i) {
                     const double normed = x[i] / std::sqrt(squares / n + 1e-5) * w[i],
                                  gated = x[i] / (1 + std::exp(-static_cast<double>(x[i]))) * w[i];
@@ -177,11 +206,71 @@ class TestNetworkKernels : public QObject {
         }
     }
 
+    void layerNormAgainstFloat64() {
+        for (const int n : {1, 8, 16, 40, 172}) {
+            std::vector<float> x = numbers(static_cast<std::size_t>(n), 31, 4.0);
+            for (float& v : x) v += 10.0f;  // the mean has to go
+            const std::vector<float> w = numbers(x.size(), 32), b = numbers(x.size(), 33);
+            double mean = 0, squares = 0;
+            for (const float v : x) mean += static_cast<double>(v) / n;
+            for (const float v : x) squares += (v - mean) * (v - mean);
+            const double scale = 1.0 / std::sqrt(squares / n + 1e-5);
+            std::vector<std::vector<float>> results;
+            for (const Kernels* k : runnable()) {
+                std::vector<float> out(x.size()), plain(x.size());
+                k->layerNorm(x.data(), w.data(), b.data(), 1e-5f, n, out.data());
+                k->layerNorm(x.data(), w.data(), nullptr, 1e-5f, n, plain.data());
+                for (std::size_t i = 0; i < x.size(); ++i) {
+                    const double expected = (x[i] - mean) * scale * w[i];
+                    // what is lost is lost in x − mean, where both are near 10
+                    QVERIFY2(std::abs(plain[i] - expected) < 3e-6 * scale + 1e-6 * std::abs(expected), k->name);
+                    QVERIFY2(std::abs(out[i] - (expected + b[i])) < 3e-6 * scale + 1e-6, k->name);
+                }
+                results.push_back(out);
+            }
+            if (results.size() == 3) QCOMPARE(results[1], results[2]);
+        }
+    }
+
+    void activationsAndCap() {
+        std::vector<float> x = numbers(299, 41, 6.0);
+        x.push_back(0.0f);
+        const auto gelu = [](double v) { return 0.5 * v * std::erfc(-v / std::sqrt(2.0)); };
+        const auto geluTanh = [](double v) {
+            return 0.5 * v * (1.0 + std::tanh(std::sqrt(2.0 / M_PI) * (v + 0.044715 * v * v * v)));
+        };
+        std::vector<std::vector<float>> results;
+        for (const Kernels* k : runnable()) {
+            std::vector<float> a = x, b = x, c = x, gated = x;
+            const auto n = static_cast<std::int64_t>(x.size());
+            k->activate(Activation::Gelu, a.data(), nullptr, n);
+            k->activate(Activation::GeluTanh, b.data(), nullptr, n);
+            k->softCap(c.data(), 2.5f, n);
+            k->activate(Activation::Gelu, gated.data(), x.data(), n);
+            for (std::size_t i = 0; i < x.size(); ++i) {
+                const double v = x[i], near = 3e-7 * std::max(1.0, std::abs(v));
+                QVERIFY2(std::abs(a[i] - gelu(v)) < near, k->name);
+                QVERIFY2(std::abs(b[i] - geluTanh(v)) < near, k->name);
+                QVERIFY2(std::abs(c[i] - 2.5 * std::tanh(v / 2.5)) < near, k->name);
+                QCOMPARE(gated[i], a[i] * x[i]);
+            }
+            for (const Activation f : {Activation::Gelu, Activation::GeluTanh}) {
+                std::vector<float> ends = {-1e30f, -200.0f, 200.0f, 1e30f, NAN};
+                k->activate(f, ends.data(), nullptr, 5);
+                QVERIFY(std::abs(ends[0]) < 1e-7f && std::abs(ends[1]) < 1e-7f);
+                QVERIFY(ends[2] == 200.0f && ends[3] == 1e30f && std::isnan(ends[4]));
+            }
+            for (std::vector<float>* v : {&b, &c}) a.insert(a.end(), v->begin(), v->end());
+            results.push_back(a);
+        }
+        if (results.size() == 3) QCOMPARE(results[1], results[2]);
+    }
+
     void siluAtTheEnds() {
         for (const Kernels* k : runnable()) {
             std::vector<float> gate = {-1e30f, -200.0f, -90.0f, 90.0f, 1e30f, NAN, 0.0f};
             const std::vector<float> up(gate.size(), 1.0f);
-            k->siluTimes(gate.data(), up.data(), static_cast<std::int64_t>(gate.size()));
+            k->activate(Activation::Silu, gate.data(), up.data(), static_cast<std::int64_t>(gate.size()));
             QVERIFY(std::abs(gate[1]) < 1e-30f && std::abs(gate[2]) < 1e-30f);
             QCOMPARE(gate[3], 90.0f);
             QCOMPARE(gate[4], 1e30f);

@@ -52,13 +52,30 @@ class TestNetworkLoading : public QObject, tests::ToyFolder {
             {"'model.layers.0.mlp.up_proj.weight' is missing"});
         row("A11: rope_scaling foo", config(R"(,"rope_scaling":{"rope_type":"foo","factor":2})"),
             {"'foo'", "rope_scaling"});
-        row("A11: rope_scaling by its older key", config(R"(,"rope_scaling":{"type":"linear","factor":2})"),
-            {"'linear'"});
-        row("A11: llama3",
+        row("A11: rope_scaling by its older key", config(R"(,"rope_scaling":{"type":"longrope","factor":2})"),
+            {"'longrope'"});
+        row("A11: a scaling without a kind", config(R"(,"rope_scaling":{"factor":2})"), {"'unnamed'", "rope_scaling"});
+        row("A11: llama3 that lacks a part",
             config(R"(,"rope_scaling":{"rope_type":"llama3","factor":8,"original_max_position_embeddings":64})"),
-            {"'llama3'"});
-        row("A11: rope_parameters", config(R"(,"rope_parameters":{"rope_type":"yarn"})"),
-            {"'yarn'", "rope_parameters"});
+            {"'llama3'", "low_freq_factor"});
+        row("A11: llama3 without a ramp",
+            config(R"(,"rope_scaling":{"rope_type":"llama3","factor":8,"low_freq_factor":4,"high_freq_factor":4})"),
+            {"llama3", "high_freq_factor"});
+        row("A11: linear without a factor", config(R"(,"rope_scaling":{"rope_type":"linear"})"),
+            {"'linear'", "factor"});
+        row("A11: rope_parameters", config(R"(,"rope_parameters":{"rope_type":"yarn"})"), {"'yarn'", "factor"});
+        row("A11: a factor of 0", config(R"(,"rope_scaling":{"rope_type":"linear","factor":0})"),
+            {"'factor'", "above 0"});
+        row("A11: dynamic that shrinks", config(R"(,"rope_scaling":{"rope_type":"dynamic","factor":0.5})"),
+            {"dynamic", "0.5"});
+        row("A11: settings for each kind of layer",
+            config(R"(,"rope_parameters":{"full_attention":{"rope_type":"linear","factor":8}})"),
+            {"kind of layer", "full_attention"});
+        row("layer_types too short", config(R"(,"layer_types":["full_attention"])"), {"layer_types", "1 entries"});
+        row("a layer of another kind", config(R"(,"layer_types":["full_attention","chunked_attention"])"),
+            {"chunked_attention"});
+        row("a layer that slides without a window", config(R"(,"layer_types":["full_attention","sliding_attention"])"),
+            {"window", "sliding_window"});
         row("a part of the head turned", config(R"(,"partial_rotary_factor":0.5)"), {"partial_rotary_factor", "0.5"});
         row("a part of the head turned, newer key", config(R"(,"rope_parameters":{"partial_rotary_factor":0.25})"),
             {"partial_rotary_factor", "0.25"});
@@ -94,8 +111,8 @@ class TestNetworkLoading : public QObject, tests::ToyFolder {
                                     << "\"mixtral\""
                                     << "mixtral";
         QTest::newRow("activation") << "silu"
-                                    << "gelu_new"
-                                    << "gelu_new";
+                                    << "relu2"
+                                    << "relu2";
         QTest::newRow("negative size") << "\"hidden_size\":40"
                                        << "\"hidden_size\":-40"
                                        << "-40";

@@ -3,7 +3,8 @@
 // Every sum runs over 16 lanes: lane j takes elements j, j+16, … in order, then lanes are added pairwise (8, 4, 2, 1).
 // The order depends on the length of the sum alone: not on how many rows or columns are asked for at once, nor on
 // threads. So one token at a time, a whole prompt and a recomputation give the same bits; AVX2 and AVX-512 agree too
-// (plain code has no fused multiply-add and differs in the last place). Shapes: w [rows][columns] row-major in its
+// (plain code has no fused multiply-add and differs in the last place). A product with a transposed w takes the
+// elements of a sum one after the other instead, 16 sums side by side. Shapes: w [rows][columns] row-major in its
 // file's dtype, widened to float32 in registers; x [count][columns]; y [count][rows]. Numerics: float32. No errors, no
 // allocation. Thread: any; caller owns the memory.
 
@@ -12,6 +13,9 @@
 namespace counterpoint::network {
 
 enum class WeightType : int { Float32, BFloat16, Float16 };
+
+/// x·σ(x); x·Φ(x); x·σ(2y), y = √(2/π)·(x + 0.044715·x³).
+enum class Activation : int { Silu, Gelu, GeluTanh };
 
 /// Positions in one page of the cache; a page holds keys [D][kPage], then values [D][kPage], for each layer and
 /// key/value head.
@@ -25,7 +29,8 @@ struct MatmulArguments {
     const float* x;        ///< [count][columns]
     std::int64_t count;
     float* y;
-    std::int64_t stride;  ///< between rows of y
+    std::int64_t stride;      ///< between rows of y, and between rows of a transposed w
+    bool transposed = false;  ///< w is [columns][rows]
 };
 
 struct AttentionArguments {
@@ -35,21 +40,28 @@ struct AttentionArguments {
     std::int64_t headDim;
     std::int64_t count;  ///< positions that may be seen, >= 1
     float scale;
-    float* scores;  ///< scratch [count rounded up to kPage]
-    float* sums;    ///< scratch [headDim * 16]
-    float* out;     ///< [headDim]
+    float* scores;           ///< scratch [count rounded up to kPage]
+    float* sums;             ///< scratch [headDim * 16]
+    float* out;              ///< [headDim]
+    std::int64_t first = 0;  ///< positions before it are not seen, < count
+    float cap = 0.0f;        ///< scores become cap·tanh(score/cap); 0: none
 };
 
 struct Kernels {
     const char* name;
     /// y[t][n] = Σ_k w[n][k]·x[t][k] + bias[n] for rows from <= n < to.
     void (*matmul)(const MatmulArguments&, std::int64_t from, std::int64_t to);
-    /// out = Σ_p softmax(scale · q·k_p) v_p over p < count.
+    /// out = Σ_p softmax(scale · q·k_p) v_p over first <= p < count.
     void (*attend)(const AttentionArguments&);
     /// out = x / sqrt(mean(x²) + epsilon) · weight.
     void (*rmsNorm)(const float* x, const float* weight, float epsilon, std::int64_t n, float* out);
-    /// gate = silu(gate) · up.
-    void (*siluTimes)(float* gate, const float* up, std::int64_t n);
+    /// out = (x − mean) / sqrt(mean((x − mean)²) + epsilon) · weight + bias; bias may be nullptr.
+    void (*layerNorm)(const float* x, const float* weight, const float* bias, float epsilon, std::int64_t n,
+                      float* out);
+    /// gate = f(gate) · up, or f(gate) where up is nullptr.
+    void (*activate)(Activation f, float* gate, const float* up, std::int64_t n);
+    /// x = cap·tanh(x/cap).
+    void (*softCap)(float* x, float cap, std::int64_t n);
     /// out[n] float32 from a stored row.
     void (*widen)(const void* in, WeightType type, std::int64_t n, float* out);
 };

@@ -12,6 +12,6 @@ namespace {
 
 }  // namespace
 
-const Kernels kAvx512Kernels = {"avx512", matmul, attend, rmsNorm, siluTimes, widen};
+const Kernels kAvx512Kernels = {"avx512", matmul, attend, rmsNorm, layerNorm, activate, softCap, widen};
 
 }  // namespace counterpoint::network

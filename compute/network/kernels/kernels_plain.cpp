@@ -10,6 +10,6 @@ namespace {
 
 }  // namespace
 
-const Kernels kPlainKernels = {"plain", matmul, attend, rmsNorm, siluTimes, widen};
+const Kernels kPlainKernels = {"plain", matmul, attend, rmsNorm, layerNorm, activate, softCap, widen};
 
 }  // namespace counterpoint::network

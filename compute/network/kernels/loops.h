@@ -29,6 +29,12 @@ struct Stored<WeightType::Float16> {
     static Part partFirst(const std::uint16_t* p, std::int64_t n) { return partF16First(p, n); }
 };
 
+/// A number the compiler knows.
+template <int n>
+struct Count {
+    static constexpr int value = n;
+};
+
 /// One row of x against R rows of w; all lanes at once, so that w is read once from memory.
 template <WeightType type, int R>
 inline void rowsTimesOne(const MatmulArguments& a, std::int64_t row, std::int64_t column) {
@@ -110,9 +116,94 @@ inline void tileColumns(const MatmulArguments& a, std::int64_t row) {
     for (; t < a.count; ++t) rowsTimesOne<type, R>(a, row, t);
 }
 
+/// C rows of x against 16·R rows of the output, w transposed: every sum over k in order. Fewer than 16 rows: R = 1.
+template <WeightType type, int R, int C, bool whole>
+inline void outer(const MatmulArguments& a, std::int64_t row, std::int64_t column, std::int64_t rows) {
+    using S = Stored<type>;
+    const std::int64_t K = a.columns;
+    const typename S::Element* w = static_cast<const typename S::Element*>(a.w) + row;
+    const float* x = a.x + column * K;
+    Lanes sums[R][C];
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 8
+        for (int c = 0; c < C; ++c) sums[r][c] = zeros();
+    for (std::int64_t k = 0; k < K; ++k, w += a.stride) {
+        Lanes wk[R];
+#pragma GCC unroll 8
+        for (int r = 0; r < R; ++r) wk[r] = whole ? S::full(w + 16 * r) : S::first(w, rows);
+#pragma GCC unroll 8
+        for (int c = 0; c < C; ++c) {
+            const Lanes xk = broadcast(x[c * K + k]);
+#pragma GCC unroll 8
+            for (int r = 0; r < R; ++r) sums[r][c] = fma(wk[r], xk, sums[r][c]);
+        }
+    }
+#pragma GCC unroll 8
+    for (int c = 0; c < C; ++c)
+#pragma GCC unroll 8
+        for (int r = 0; r < R; ++r) {
+            float* y = a.y + (column + c) * a.stride + row + 16 * r;
+            const float* bias = a.bias + row + 16 * r;
+            if (whole)
+                store(y, a.bias != nullptr ? add(sums[r][c], load(bias)) : sums[r][c]);
+            else
+                storeFirst(y, a.bias != nullptr ? add(sums[r][c], loadFirst(bias, rows)) : sums[r][c], rows);
+        }
+}
+
+template <WeightType type, int R, bool whole>
+inline void outerColumns(const MatmulArguments& a, std::int64_t row, std::int64_t rows) {
+    std::int64_t t = 0;
+    for (; t + kOuterColumns <= a.count; t += kOuterColumns) outer<type, R, kOuterColumns, whole>(a, row, t, rows);
+    for (; t < a.count; ++t) outer<type, R, 1, whole>(a, row, t, rows);
+}
+
+/// One row of x, w transposed: w is read row after row as it lies in memory, the sums are kept in y.
+template <WeightType type>
+inline void outerOne(const MatmulArguments& a, std::int64_t from, std::int64_t to) {
+    using S = Stored<type>;
+    constexpr int kTogether = 4;
+    const std::int64_t n = to - from, full = n & ~std::int64_t{15}, rest = n - full;
+    float* y = a.y + from;
+    for (std::int64_t i = 0; i < full; i += 16) store(y + i, zeros());
+    if (rest > 0) storeFirst(y + full, zeros(), rest);
+    const auto accumulate = [&](auto together, std::int64_t k) {
+        constexpr int rows = decltype(together)::value;
+        const typename S::Element* w = static_cast<const typename S::Element*>(a.w) + k * a.stride + from;
+        Lanes xk[rows];
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; ++r) xk[r] = broadcast(a.x[k + r]);
+        for (std::int64_t i = 0; i < full; i += 16) {
+            Lanes s = load(y + i);
+#pragma GCC unroll 8
+            for (int r = 0; r < rows; ++r) s = fma(S::full(w + r * a.stride + i), xk[r], s);
+            store(y + i, s);
+        }
+        if (rest == 0) return;
+        Lanes s = loadFirst(y + full, rest);
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; ++r) s = fma(S::first(w + r * a.stride + full, rest), xk[r], s);
+        storeFirst(y + full, s, rest);
+    };
+    std::int64_t k = 0;
+    for (; k + kTogether <= a.columns; k += kTogether) accumulate(Count<kTogether>(), k);
+    for (; k < a.columns; ++k) accumulate(Count<1>(), k);
+    if (a.bias == nullptr) return;
+    for (std::int64_t i = 0; i < full; i += 16) store(y + i, add(load(y + i), load(a.bias + from + i)));
+    if (rest > 0) storeFirst(y + full, add(loadFirst(y + full, rest), loadFirst(a.bias + from + full, rest)), rest);
+}
+
 template <WeightType type>
 void matmulOf(const MatmulArguments& a, std::int64_t from, std::int64_t to) {
     std::int64_t n = from;
+    if (a.transposed) {
+        if (a.count == 1) return outerOne<type>(a, from, to);
+        for (; n + 16 * kOuterRows <= to; n += 16 * kOuterRows) outerColumns<type, kOuterRows, true>(a, n, 16);
+        for (; n + 16 <= to; n += 16) outerColumns<type, 1, true>(a, n, 16);
+        if (n < to) outerColumns<type, 1, false>(a, n, to - n);
+        return;
+    }
     if (a.count == 1) {
         for (; n + kGemvRows <= to; n += kGemvRows) rowsTimesOne<type, kGemvRows>(a, n, 0);
     } else {
@@ -152,12 +243,21 @@ inline Lanes exponential(Lanes x) {
     return zeroWhereBelow(mul(p, powerOfTwo(whole)), x, low);
 }
 
+/// tanh x = 1 − 2 / (e^(2x) + 1), to 1e-7 of 1.
+inline Lanes hyperbolicTangent(Lanes x) {
+    const Lanes one = broadcast(1.0f);
+    return sub(one, div(broadcast(2.0f), add(exponential(add(x, x)), one)));
+}
+
+inline Lanes capped(Lanes x, Lanes cap) { return mul(cap, hyperbolicTangent(div(x, cap))); }
+
 constexpr float kNothing = -__builtin_inff();
 
 void attend(const AttentionArguments& a) {
     const std::int64_t D = a.headDim;
     Lanes top = broadcast(kNothing);
-    for (std::int64_t start = 0; start < a.count; start += 16) {  // scores, 16 positions at a time
+    const std::int64_t begin = a.first & ~std::int64_t{15};
+    for (std::int64_t start = begin; start < a.count; start += 16) {  // scores, 16 positions at a time
         const float* keys = a.pages[start / kPage] + a.offset + start % kPage;
         Lanes even = zeros(), odd = zeros();
         std::int64_t d = 0;
@@ -167,25 +267,28 @@ void attend(const AttentionArguments& a) {
         }
         if (d < D) even = fma(broadcast(a.q[d]), load(keys + d * kPage), even);
         Lanes score = mul(add(even, odd), broadcast(a.scale));
+        if (a.cap > 0.0f) score = capped(score, broadcast(a.cap));
+        if (start < a.first) score = keepFirst(broadcast(kNothing), a.first - start, score);
         if (a.count - start < 16) score = keepFirst(score, a.count - start, broadcast(kNothing));
         top = larger(top, score);
         store(a.scores + start, score);
     }
     const Lanes highest = broadcast(largest(top));
     Lanes total = zeros();
-    for (std::int64_t start = 0; start < a.count; start += 16) {
+    for (std::int64_t start = begin; start < a.count; start += 16) {
         const Lanes weight = exponential(sub(load(a.scores + start), highest));
         total = add(total, weight);
         store(a.scores + start, weight);
     }
     for (std::int64_t d = 0; d < D; ++d) store(a.sums + d * 16, zeros());
-    for (std::int64_t page = 0; page * kPage < a.count; ++page) {
+    for (std::int64_t page = begin / kPage; page * kPage < a.count; ++page) {
         const float* values = a.pages[page] + a.offset + D * kPage;
         const float* weights = a.scores + page * kPage;
         const std::int64_t left = a.count - page * kPage, here = left < kPage ? left : kPage;
+        const std::int64_t from = page == begin / kPage ? begin % kPage : 0;
         for (std::int64_t d = 0; d < D; ++d) {
             Lanes s = load(a.sums + d * 16);
-            std::int64_t j = 0;
+            std::int64_t j = from;
             for (; j + 16 <= here; j += 16) s = fma(load(weights + j), load(values + d * kPage + j), s);
             if (j < here) s = fma(load(weights + j), loadFirst(values + d * kPage + j, here - j), s);
             store(a.sums + d * 16, s);
@@ -206,12 +309,74 @@ void rmsNorm(const float* x, const float* weight, float epsilon, std::int64_t n,
         storeFirst(out + whole, mul(mul(loadFirst(x + whole, rest), scale), loadFirst(weight + whole, rest)), rest);
 }
 
+void layerNorm(const float* x, const float* weight, const float* bias, float epsilon, std::int64_t n, float* out) {
+    const std::int64_t whole = n & ~std::int64_t{15}, rest = n - whole;
+    const float size = static_cast<float>(n);
+    Lanes total = zeros();
+    for (std::int64_t i = 0; i < whole; i += 16) total = add(total, load(x + i));
+    if (rest > 0) total = add(total, loadFirst(x + whole, rest));
+    const Lanes mean = broadcast(sum(total) / size);
+    const auto last = [&] { return keepFirst(sub(loadFirst(x + whole, rest), mean), rest, zeros()); };
+    Lanes squares = zeros();
+    for (std::int64_t i = 0; i < whole; i += 16) {
+        const Lanes d = sub(load(x + i), mean);
+        squares = fma(d, d, squares);
+    }
+    if (rest > 0) squares = fma(last(), last(), squares);
+    const Lanes scale = broadcast(1.0f / __builtin_sqrtf(sum(squares) / size + epsilon));
+    for (std::int64_t i = 0; i < whole; i += 16) {
+        const Lanes y = mul(mul(sub(load(x + i), mean), scale), load(weight + i));
+        store(out + i, bias != nullptr ? add(y, load(bias + i)) : y);
+    }
+    if (rest == 0) return;
+    const Lanes y = mul(mul(last(), scale), loadFirst(weight + whole, rest));
+    storeFirst(out + whole, bias != nullptr ? add(y, loadFirst(bias + whole, rest)) : y, rest);
+}
+
 inline Lanes silu(Lanes x) { return div(x, add(broadcast(1.0f), exponential(sub(zeros(), x)))); }
 
-void siluTimes(float* gate, const float* up, std::int64_t n) {
+inline Lanes geluTanh(Lanes x) {
+    const Lanes inner = mul(x, fma(mul(x, x), broadcast(0.044715f), broadcast(1.0f)));
+    const Lanes twice = mul(inner, broadcast(1.5957691216f));  // 2·√(2/π)
+    return div(x, add(broadcast(1.0f), exponential(sub(zeros(), twice))));
+}
+
+/// x·Φ(x) = max(x, 0) − |x|·½erfc(|x|/√2); erfc by Abramowitz and Stegun 7.1.26, which is within 1.5e-7.
+inline Lanes gelu(Lanes x) {
+    const Lanes size = larger(sub(zeros(), x), x), z = mul(size, broadcast(0.70710678f));
+    const Lanes t = div(broadcast(1.0f), fma(broadcast(0.3275911f), z, broadcast(1.0f)));
+    Lanes p = broadcast(1.061405429f);
+    p = fma(p, t, broadcast(-1.453152027f));
+    p = fma(p, t, broadcast(1.421413741f));
+    p = fma(p, t, broadcast(-0.284496736f));
+    p = fma(p, t, broadcast(0.254829592f));
+    const Lanes beyond = mul(mul(mul(p, t), broadcast(0.5f)), exponential(sub(zeros(), mul(z, z))));
+    return sub(larger(zeros(), x), mul(size, beyond));
+}
+
+template <class Function>
+inline void activateBy(float* gate, const float* up, std::int64_t n, Function f) {
     const std::int64_t whole = n & ~std::int64_t{15}, rest = n - whole;
-    for (std::int64_t i = 0; i < whole; i += 16) store(gate + i, mul(silu(load(gate + i)), load(up + i)));
-    if (rest > 0) storeFirst(gate + whole, mul(silu(loadFirst(gate + whole, rest)), loadFirst(up + whole, rest)), rest);
+    for (std::int64_t i = 0; i < whole; i += 16)
+        store(gate + i, up != nullptr ? mul(f(load(gate + i)), load(up + i)) : f(load(gate + i)));
+    if (rest == 0) return;
+    const Lanes last = f(loadFirst(gate + whole, rest));
+    storeFirst(gate + whole, up != nullptr ? mul(last, loadFirst(up + whole, rest)) : last, rest);
+}
+
+void activate(Activation f, float* gate, const float* up, std::int64_t n) {
+    switch (f) {
+        case Activation::Silu:
+            return activateBy(gate, up, n, [](Lanes x) { return silu(x); });
+        case Activation::Gelu:
+            return activateBy(gate, up, n, [](Lanes x) { return gelu(x); });
+        case Activation::GeluTanh:
+            return activateBy(gate, up, n, [](Lanes x) { return geluTanh(x); });
+    }
+}
+
+void softCap(float* x, float cap, std::int64_t n) {
+    activateBy(x, nullptr, n, [cap](Lanes v) { return capped(v, broadcast(cap)); });
 }
 
 template <WeightType type>

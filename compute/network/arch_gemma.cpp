@@ -1,0 +1,105 @@
+// Gemma 2 (arXiv 2408.00118) and Gemma 3 (arXiv 2503.19786): the embedding times √C, norms that multiply by 1 + w
+// before and after attention and MLP, a tanh-gelu gate, an attention scale of its own, windows on all but some layers.
+// Gemma 2 caps scores and logits softly (HAZARDS A13); Gemma 3 norms queries and keys and turns its sliding layers by a
+// base of their own.
+
+#include <cmath>
+
+#include "compute/network/architectures.h"
+#include "compute/network/configparts.h"
+
+namespace counterpoint::network {
+namespace {
+
+constexpr TensorNames gemma2Names() {
+    return {.embedding = "model.embed_tokens.weight",
+            .norm = "model.norm",
+            .head = "lm_head.weight",
+            .attentionNorm = "model.layers.{}.input_layernorm",
+            .query = "model.layers.{}.self_attn.q_proj",
+            .key = "model.layers.{}.self_attn.k_proj",
+            .value = "model.layers.{}.self_attn.v_proj",
+            .output = "model.layers.{}.self_attn.o_proj",
+            .attentionPostNorm = "model.layers.{}.post_attention_layernorm",
+            .mlpNorm = "model.layers.{}.pre_feedforward_layernorm",
+            .gate = "model.layers.{}.mlp.gate_proj",
+            .up = "model.layers.{}.mlp.up_proj",
+            .down = "model.layers.{}.mlp.down_proj",
+            .mlpPostNorm = "model.layers.{}.post_feedforward_layernorm"};
+}
+
+constexpr TensorNames gemma3Names() {
+    TensorNames names = gemma2Names();
+    names.queryNorm = "model.layers.{}.self_attn.q_norm";
+    names.keyNorm = "model.layers.{}.self_attn.k_norm";
+    return names;
+}
+
+/// Absent stands for `initial`, null for none (0).
+float readCap(const ConfigReader& config, const char* key, double initial) {
+    if (config.isNull(key)) return 0.0f;
+    return initial > 0.0 || config.find(key) != nullptr ? static_cast<float>(config.positive(key, initial)) : 0.0f;
+}
+
+Shape gemmaShape(const ConfigReader& config, std::string_view name, double attentionCap, double logitCap) {
+    refuseForeign(config, {"query_pre_attn_scalar", "attn_logit_softcapping", "final_logit_softcapping",
+                           "attention_bias", "rope_local_base_freq"});
+    Shape s = readSizes(config, name, {.headDim = 256, .tiedHead = true});
+    s.activation = readActivation(config, "hidden_activation", "gelu_pytorch_tanh");
+    s.normPlusOne = true;
+    s.embeddingScale = std::sqrt(static_cast<double>(s.hidden));
+    s.attentionScale = static_cast<float>(1.0 / std::sqrt(config.positive("query_pre_attn_scalar", 256.0)));
+    s.attentionCap = readCap(config, "attn_logit_softcapping", attentionCap);
+    s.logitCap = readCap(config, "final_logit_softcapping", logitCap);
+    s.queryKeyValueBias = s.outputBias = config.flag("attention_bias", false);
+    return s;
+}
+
+Shape gemma2Shape(const compute::Json& json, const std::string& where) {
+    const ConfigReader config(json, where);
+    Shape s = gemmaShape(config, kGemma2.name, 50.0, 30.0);
+    s.rotaries = {readRotary(config, s)};
+    s.kinds = readKinds(config, s, readWindow(config, 4096), [](std::int64_t i) { return i % 2 == 0; });
+    return s;
+}
+
+/// The settings of one kind of layer: newer files nest them in rope_parameters, older ones have keys of their own.
+Rotary gemma3Rotary(const ConfigReader& config, Shape& shape, bool sliding) {
+    const RotaryDefaults defaults{.base = sliding ? config.positive("rope_local_base_freq", 10'000.0)
+                                                  : config.positive("rope_theta", 1'000'000.0)};
+    const compute::Json* nested = config.find("rope_parameters");
+    if (nested == nullptr)
+        return readRotary(config, sliding ? nullptr : config.find("rope_scaling"), "rope_scaling", shape, defaults);
+    const ConfigReader byKind(*nested, config.where());
+    for (const char* flat : {"rope_type", "type", "rope_theta", "factor"})
+        if (byKind.find(flat) != nullptr)
+            config.refuse("'rope_parameters' has one set of settings for all layers",
+                          "full_attention and sliding_attention, each with its own", flat);
+    return readRotary(config, byKind.find(sliding ? "sliding_attention" : "full_attention"), "rope_parameters", shape,
+                      defaults);
+}
+
+Shape gemma3Shape(const compute::Json& json, const std::string& where) {
+    const ConfigReader config(json, where);
+    Shape s = gemmaShape(config, kGemma3.name, 0.0, 0.0);
+    s.rotaries = {gemma3Rotary(config, s, false), gemma3Rotary(config, s, true)};
+    const std::int64_t pattern = config.count("sliding_window_pattern", 4096, 6), window = readWindow(config, 4096);
+    const auto slides = [=](std::int64_t i) { return (i + 1) % pattern != 0; };
+    s.kinds = readKinds(config, s, window, slides, 1);
+    return s;
+}
+
+}  // namespace
+
+const Architecture kGemma2 = {.name = "Gemma2ForCausalLM",
+                              .modelType = "gemma2",
+                              .shape = gemma2Shape,
+                              .prefix = "model.",
+                              .names = gemma2Names()};
+const Architecture kGemma3 = {.name = "Gemma3ForCausalLM",
+                              .modelType = "gemma3_text",
+                              .shape = gemma3Shape,
+                              .prefix = "model.",
+                              .names = gemma3Names()};
+
+}  // namespace counterpoint::network

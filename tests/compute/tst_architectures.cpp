@@ -1,0 +1,328 @@
+// Every row and option of the table of architectures against the logits that transformers gives for the same toy model
+// (tests/data/architectures, made by make.py), on the processor's own path and on the device's, in float32 and
+// bfloat16; and that a text may be fed in any pieces. HAZARDS A9, A11, A12, A13.
+
+#include <functional>
+#include <set>
+
+#include "compute/network/architectures.h"
+#include "compute/sources/modules.h"
+#include "compute/sources/source.h"
+#include "tests/support/fixture.h"
+#include "tests/support/goldenmodel.h"
+#include "tests/support/scratch.h"
+#include "tests/support/toysource.h"
+
+using namespace counterpoint;
+using compute::DType;
+using compute::OpenOptions;
+using compute::TokenId;
+using tests::allRows;
+using tests::errorOf;
+using tests::GoldenModel;
+
+class TestArchitectures : public QObject, tests::Scratch {
+    Q_OBJECT
+
+    std::unique_ptr<compute::Source> openHere(const std::string& device = "cpu") const {
+        OpenOptions options;
+        options.device = device;
+        return compute::openSource(folder(), options, {});
+    }
+
+    /// The distance of a model from its golden logits after `change` of its config.json.
+    double distanceWith(const std::string& name, const std::function<void(compute::Json&)>& change,
+                        const std::string& device) {
+        GoldenModel model(name);
+        change(model.config());
+        model.write(folder());
+        return model.distance(allRows(*openHere(device), model.ids(), 0), "float32");
+    }
+
+  private Q_SLOTS:
+    void init() {
+        tests::failOnAnyWarning();
+        renew();
+    }
+
+    void goldenLogits_data() {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<QString>("dtype");
+        QTest::addColumn<QString>("device");
+        QTest::addColumn<double>("bound");
+        for (const std::string& name : tests::goldenNames()) {
+            const QString n = QString::fromStdString(name);
+            QTest::addRow("%s", name.c_str()) << n << "float32"
+                                              << "cpu" << 2e-4;
+            QTest::addRow("%s, bfloat16", name.c_str()) << n << "bfloat16"
+                                                        << "cpu" << 2e-4;
+            QTest::addRow("%s, ATen", name.c_str()) << n << "float32"
+                                                    << "cpu-aten" << 2e-4;
+            QTest::addRow("%s, ATen, bfloat16", name.c_str()) << n << "bfloat16"
+                                                              << "cpu-aten" << 2e-2;
+        }
+    }
+    void goldenLogits() {
+        QFETCH(QString, name);
+        QFETCH(QString, dtype);
+        QFETCH(QString, device);
+        QFETCH(double, bound);
+        const GoldenModel model(name.toStdString());
+        model.write(folder(), dtype == "float32" ? DType::F32 : DType::BF16);
+        const auto source = openHere(device.toStdString());
+        QCOMPARE(QString::fromStdString(source->info().dtype), dtype);
+        QVERIFY2(source->info().notices.empty(),
+                 source->info().notices.empty() ? "" : source->info().notices[0].c_str());
+        const double distance = model.distance(allRows(*source, model.ids(), 0), dtype.toStdString());
+        qInfo("%s %s %s: %.2g", qPrintable(name), qPrintable(device), qPrintable(dtype), distance);
+        QVERIFY2(distance < bound, qPrintable(QString::number(distance)));
+    }
+
+    /// An option changed or left out moves the logits by ten tolerances: the numbers can tell.
+    void everyOptionMoves_data() {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<QString>("patch");
+        const auto row = [](const char* name, const char* patch) {
+            QTest::addRow("%s %s", name, patch) << name << patch;
+        };
+        row("llama", R"({"rope_theta":10500})");
+        row("llama", R"({"rms_norm_eps":0.01})");
+        row("llama-tied-biases", R"({"attention_bias":false})");
+        row("llama-tied-biases", R"({"mlp_bias":false})");
+        row("llama-linear", R"({"rope_scaling":null})");
+        row("llama-dynamic", R"({"rope_scaling":null,"max_position_embeddings":2048})");
+        row("llama-dynamic", R"({"rope_scaling":{"factor":4.1}})");
+        row("llama-llama3", R"({"rope_scaling":null})");
+        row("llama-llama3", R"({"rope_scaling":{"factor":9}})");
+        row("llama-llama3", R"({"rope_scaling":{"low_freq_factor":1.5}})");
+        row("llama-llama3", R"({"rope_scaling":{"high_freq_factor":5}})");
+        row("llama-llama3", R"({"rope_scaling":{"original_max_position_embeddings":128}})");
+        row("llama-yarn", R"({"rope_scaling":null,"max_position_embeddings":2048})");
+        row("llama-yarn", R"({"rope_scaling":{"attention_factor":1}})");
+        row("llama-yarn-options", R"({"rope_parameters":{"beta_fast":null}})");
+        row("llama-yarn-options", R"({"rope_parameters":{"beta_slow":null}})");
+        row("llama-yarn-options", R"({"rope_parameters":{"truncate":true}})");
+        row("llama-yarn-options", R"({"rope_parameters":{"mscale":null}})");
+        row("llama-yarn-options", R"({"rope_parameters":{"rope_theta":500}})");
+        row("llama-yarn-stated", R"({"rope_parameters":{"attention_factor":null}})");
+        row("smollm", R"({"rope_theta":null})");
+        row("mistral", R"({"sliding_window":1000})");
+        row("mistral-window", R"({"sliding_window":null})");
+        row("mistral-window", R"({"sliding_window":65})");
+        row("qwen2", R"({"use_sliding_window":true,"max_window_layers":2})");
+        row("qwen2-window", R"({"use_sliding_window":false})");
+        row("qwen2-window", R"({"sliding_window":99})");
+        row("qwen2-window", R"({"max_window_layers":1})");
+        row("qwen3-layer-types", R"({"layer_types":["sliding_attention","full_attention","full_attention"]})");
+        row("qwen3-layer-types", R"({"attention_bias":false})");
+        row("smollm3", R"({"no_rope_layers":[1,1,1]})");
+        row("gpt2", R"({"layer_norm_epsilon":0.01})");
+        row("gpt2-options", R"({"scale_attn_weights":true})");
+        row("gpt2-options", R"({"activation_function":"silu"})");
+        row("gemma2", R"({"attn_logit_softcapping":null})");
+        row("gemma2", R"({"final_logit_softcapping":null})");
+        row("gemma2", R"({"query_pre_attn_scalar":16})");
+        row("gemma2", R"({"sliding_window":101})");
+        row("gemma2", R"({"hidden_activation":"silu"})");
+        row("gemma2-uncapped", R"({"layer_types":null})");
+        row("gemma2-uncapped", R"({"attention_bias":false})");
+        row("gemma3", R"({"rope_scaling":null})");
+        row("gemma3", R"({"rope_theta":null,"rope_local_base_freq":null})");
+        row("gemma3", R"({"rope_theta":10000})");
+        row("gemma3", R"({"sliding_window_pattern":2})");
+        row("gemma3-layer-types", R"({"final_logit_softcapping":null})");
+        row("gemma3-layer-types", R"({"rope_parameters":{"sliding_attention":{"rope_theta":20000}}})");
+        row("gemma3-layer-types", R"({"rope_parameters":{"full_attention":{"rope_theta":300}}})");
+        row("gpt-neox", R"({"use_parallel_residual":false})");
+        row("gpt-neox", R"({"rotary_pct":0.5})");
+        row("gpt-neox", R"({"rotary_emb_base":11000})");
+        row("gpt-neox-options", R"({"rope_scaling":null})");
+        row("gpt-neox-options", R"({"rotary_pct":null})");
+        row("gpt-neox-options", R"({"use_parallel_residual":true})");
+        row("phi3", R"({"partial_rotary_factor":0.5})");
+        row("phi3", R"({"sliding_window":null})");
+    }
+    void everyOptionMoves() {
+        QFETCH(QString, name);
+        QFETCH(QString, patch);
+        const auto change = [&](compute::Json& config) {
+            compute::Json merged = compute::Json::parse(patch.toStdString());
+            for (const auto& [key, value] : merged.items())
+                if (value.is_object())
+                    for (const auto& [inner, setting] : value.items())
+                        if (setting.is_object())
+                            config[key][inner].update(setting);
+                        else
+                            config[key][inner] = setting;
+                else
+                    config[key] = value;
+        };
+        for (const char* device : {"cpu", "cpu-aten"}) {
+            const double distance = distanceWith(name.toStdString(), change, device);
+            QVERIFY2(distance > 2e-3, qPrintable(QStringLiteral("%1 %2").arg(device).arg(distance)));
+        }
+    }
+
+    void refusedByName_data() {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<QString>("patch");
+        QTest::addColumn<QStringList>("said");
+        const auto row = [](const char* name, const char* patch, QStringList said) {
+            QTest::addRow("%s %s", name, patch) << name << patch << said;
+        };
+        row("gpt2", R"({"scale_attn_by_inverse_layer_idx":true})", {"scale_attn_by_inverse_layer_idx"});
+        row("gpt2", R"({"n_head":5})", {"n_embd", "48 and 5"});
+        row("gpt2", R"({"activation_function":"relu"})", {"'relu'", "activation_function"});
+        row("gpt2", R"({"n_inner":100})", {"transformer.h.0.mlp.c_fc", "[48, 100]", "[48, 192]"});
+        row("gpt2", R"({"n_positions":4096})", {"transformer.wpe.weight", "[4096, 48]", "[2048, 48]"});
+        row("gemma2", R"({"use_bidirectional_attention":true})", {"use_bidirectional_attention"});
+        row("gemma2", R"({"head_dim":null})", {"q_proj", "[1024, 48]", "[64, 48]"});  // A12: the family's own default
+        row("gemma2", R"({"query_pre_attn_scalar":0})", {"query_pre_attn_scalar"});
+        row("gemma3", R"({"rope_parameters":{"rope_type":"linear","factor":8}})",
+            {"rope_parameters", "full_attention"});
+        row("gemma3", R"({"rope_scaling":{"rope_type":"foo"}})", {"'foo'"});
+        row("gpt-neox", R"({"num_key_value_heads":2})", {"heads", "2 of 16"});
+        row("gpt-neox", R"({"rotary_pct":0.2})", {"turned part", "0.2 of 16"});
+        row("gpt-neox", R"({"rotary_pct":1.5})", {"turned part", "1.5 of 16"});
+        row("phi3", R"({"rope_scaling":{"type":"longrope"}})", {"'longrope'"});
+        row("phi3", R"({"rope_scaling":{"type":"linear","factor":2}})", {"linear", "this architecture"});
+        row("qwen3", R"({"rope_scaling":{"rope_type":"foo"}})", {"'foo'"});
+        row("qwen3", R"({"partial_rotary_factor":0.5})", {"partial_rotary_factor", "0.5"});
+        row("qwen3", R"({"num_experts":8})", {"mixture of experts"});
+        row("qwen3", R"({"head_dim":12})", {"q_proj", "[48, 48]", "[64, 48]"});  // A12
+        row("mistral", R"({"attention_bias":true})", {"attention_bias"});
+        row("smollm3", R"({"no_rope_layers":[1,0]})", {"no_rope_layers"});
+        row("llama-tied-biases", R"({"num_attention_heads":5})", {"head size", "64 / 5"});
+    }
+    void refusedByName() {
+        QFETCH(QString, name);
+        QFETCH(QString, patch);
+        QFETCH(QStringList, said);
+        GoldenModel model(name.toStdString());
+        model.config().update(compute::Json::parse(patch.toStdString()));
+        model.write(folder());
+        const std::string text = errorOf([&] { (void)openHere(); });
+        for (const QString& word : said)
+            QVERIFY2(text.find(word.toStdString()) != std::string::npos,
+                     (text + " lacks " + word.toStdString()).c_str());
+    }
+
+    /// Files of older or other writers: names without the outer prefix, constants nobody needs, another name of the
+    /// head.
+    void namesOfOtherWriters_data() {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<QString>("from");
+        QTest::addColumn<QString>("to");
+        QTest::addColumn<QString>("constant");
+        QTest::newRow("GPT-2 without its prefix") << "gpt2"
+                                                  << "transformer."
+                                                  << ""
+                                                  << "h.1.attn.bias";
+        QTest::newRow("GPT-2 with masks") << "gpt2"
+                                          << ""
+                                          << ""
+                                          << "transformer.h.0.attn.masked_bias";
+        QTest::newRow("Qwen3 without its prefix") << "qwen3"
+                                                  << "model."
+                                                  << ""
+                                                  << "layers.0.self_attn.rotary_emb.inv_freq";
+        QTest::newRow("GPT-NeoX with a newer head") << "gpt-neox"
+                                                    << "embed_out."
+                                                    << "lm_head."
+                                                    << "gpt_neox.layers.1.attention.bias";
+    }
+    void namesOfOtherWriters() {
+        QFETCH(QString, name);
+        QFETCH(QString, from);
+        QFETCH(QString, to);
+        QFETCH(QString, constant);
+        const GoldenModel model(name.toStdString());
+        const auto rename = [&](const std::string& tensor) {
+            return tensor.starts_with(from.toStdString()) ? to.toStdString() + tensor.substr(from.toStdString().size())
+                                                          : tensor;
+        };
+        model.write(folder(), DType::F32, rename, {tests::randomTensor(constant.toStdString(), {4}, 1)});
+        const auto source = openHere();
+        QVERIFY2(source->info().notices.empty(),
+                 source->info().notices.empty() ? "" : source->info().notices[0].c_str());
+        QVERIFY(model.distance(allRows(*source, model.ids(), 0), "float32") < 2e-4);
+    }
+
+    void scalingInUseIsShown() {
+        for (const auto& [name, shown] :
+             {std::pair{"llama", ""}, std::pair{"gpt2", ""},
+              std::pair{"llama-llama3", "llama3, factor 8, original length 64"},
+              std::pair{"llama-dynamic", "dynamic, factor 4 beyond 512"}, std::pair{"gemma3", "linear, factor 8"}}) {
+            GoldenModel(name).write(folder());
+            QCOMPARE(openHere()->info().positionScaling, std::string(shown));
+        }
+        GoldenModel("llama-dynamic").write(folder());
+        QCOMPARE(openHere()->info().maxPositions, 2048);  // 4 · 512
+        GoldenModel("llama-yarn").write(folder());
+        QCOMPARE(openHere()->info().maxPositions, 2048);  // 8 · 256
+    }
+
+    void everyRowHasAModel() {
+        std::set<std::string_view> rows, models;
+        for (const network::Architecture* a : network::architectures()) rows.insert(a->name);
+        std::vector<GoldenModel> kept;
+        for (const std::string& name : tests::goldenNames()) kept.emplace_back(name);
+        for (const GoldenModel& m : kept)
+            models.insert(m.config().at("architectures").at(0).get_ref<const std::string&>());
+        QVERIFY(rows == models);
+    }
+
+    /// One by one, in pieces, without a cache, after a rewind: the same bits, past windows and scaled positions too.
+    void sameBitsHoweverFed_data() {
+        QTest::addColumn<QString>("name");
+        for (const std::string& name : tests::goldenNames())
+            QTest::addRow("%s", name.c_str()) << QString::fromStdString(name);
+    }
+    void sameBitsHoweverFed() {
+        QFETCH(QString, name);
+        const GoldenModel model(name.toStdString());
+        model.write(folder());
+        std::vector<TokenId> ids = model.ids();
+        ids.resize(name == "llama-dynamic" ? 600 : 200);
+        const auto source = openHere();
+        const std::vector<float> once = allRows(*source, ids, 0);
+        const auto V = static_cast<std::ptrdiff_t>(model.vocabulary());
+        source->rewind(0);
+        QCOMPARE(allRows(*source, ids, 1), once);
+        source->rewind(0);
+        QCOMPARE(allRows(*source, ids, 7), once);
+        source->rewind(33);
+        QCOMPARE(allRows(*source, {ids.begin() + 33, ids.end()}, 65),
+                 std::vector<float>(once.begin() + 33 * V, once.end()));
+        OpenOptions options;
+        options.cache = false;
+        QCOMPARE(allRows(*compute::openSource(folder(), options, {}), ids, 50), once);
+    }
+
+    /// The device path in steps and after a rewind agrees with itself at once.
+    void deviceStepsAgree_data() { sameBitsHoweverFed_data(); }
+    void deviceStepsAgree() {
+        QFETCH(QString, name);
+        const GoldenModel model(name.toStdString());
+        model.write(folder());
+        std::vector<TokenId> ids = model.ids();
+        ids.resize(150);
+        const auto source = openHere("cpu-aten");
+        const std::vector<float> once = allRows(*source, ids, 0);
+        source->rewind(0);
+        std::vector<float> steps = allRows(*source, {ids.begin(), ids.begin() + 120}, 50);
+        source->rewind(90);
+        steps.resize(90 * static_cast<std::size_t>(model.vocabulary()));
+        const std::vector<float> rest = allRows(*source, {ids.begin() + 90, ids.end()}, 1);
+        steps.insert(steps.end(), rest.begin(), rest.end());
+        float largest = 0, worst = 0;
+        for (std::size_t i = 0; i < once.size(); ++i) {
+            largest = std::max(largest, std::abs(once[i]));
+            worst = std::max(worst, std::abs(once[i] - steps[i]));
+        }
+        QVERIFY2(worst < 2e-4f * largest, qPrintable(QString::number(worst / largest)));
+    }
+};
+
+QTEST_GUILESS_MAIN(TestArchitectures)
+#include "tst_architectures.moc"
