@@ -6,6 +6,7 @@
 #include "compute/files/safetensors.h"
 #include "compute/files/sha256.h"
 #include "compute/sources/modules.h"
+#include "compute/text/gguftokenizer.h"
 
 namespace counterpoint::compute {
 namespace {
@@ -17,18 +18,18 @@ struct KindRow {
     std::string_view suffix;
     std::string_view sentence;
 };
-constexpr std::array<KindRow, 8> kKinds = {{
+constexpr std::array<KindRow, 7> kKinds = {{
     {".bank.json", "this is a bank of priors, not a source"},
     {".session.json", "this is a session, not a source"},
     {".bank.safetensors", "this is a bank of priors, not a source"},
-    {".gguf", "GGUF files are not supported yet"},
     {".pt", "TorchScript files are not supported yet"},
     {".ts", "TorchScript files are not supported yet"},
     {".bin", "pickled weights are never opened"},
     {".pth", "pickled weights are never opened"},
 }};
 const std::string kFolderAdvice =
-    "open the model's folder: config.json, the weights as .safetensors, tokenizer.json or tokenizer.model";
+    "open a .gguf file or the model's folder: config.json, the weights as .safetensors, tokenizer.json or "
+    "tokenizer.model";
 
 [[noreturn]] void refuseFile(const fs::path& file) {
     const std::string name = file.filename().string();
@@ -47,7 +48,7 @@ const std::string kFolderAdvice =
     }
     throw Error({.where = file.string(),
                  .what = "this is not a source",
-                 .expected = "a model's folder",
+                 .expected = "a model's folder or a .gguf file",
                  .advice = kFolderAdvice});
 }
 
@@ -89,10 +90,11 @@ std::unique_ptr<Source> openSource(const fs::path& path, const OpenOptions& opti
         throw Error({.where = path.string(),
                      .what = "there is no such file or folder",
                      .details = error ? error.message() : ""});
-    if (!fs::is_directory(status)) refuseFile(path);
-    requireModelDirectory(path);
+    const bool gguf = path.extension() == ".gguf" && !fs::is_directory(status);
+    if (!gguf && !fs::is_directory(status)) refuseFile(path);
+    if (!gguf) requireModelDirectory(path);
     if (stop.stop_requested()) return nullptr;
-    std::shared_ptr<const Tokenizer> tokenizer = openTokenizer(path);
+    std::shared_ptr<const Tokenizer> tokenizer = gguf ? openGgufTokenizer(*Gguf::open(path)) : openTokenizer(path);
     if (stop.stop_requested()) return nullptr;
     std::unique_ptr<Source> source = network().openModel(path, std::move(tokenizer), options, stop);
     if (source != nullptr) requireWidth(*source);

@@ -23,7 +23,7 @@ namespace counterpoint::compute {
 
 struct SourceInfo {
     std::string path;
-    std::string kind;          ///< "model", "torchscript", "recording"
+    std::string kind;          ///< "model", "gguf", "torchscript", "recording"
     std::string architecture;  ///< "LlamaForCausalLM"
     std::string dtype;         ///< what it computes in: "float32", "bfloat16", "float16"
     std::string device;        ///< "cpu", "cuda:0"
@@ -59,13 +59,13 @@ class COUNTERPOINT_API Source {
 
 struct OpenOptions {
     std::string device = "cpu";
-    std::string dtype;  ///< empty: the files' own
+    std::string dtype;  ///< empty: the files' own; where they are quantised, float32
     int threads = 0;    ///< 0: all cores but one, at least one
     bool cache = true;  ///< false: recompute the whole sequence each time (tests)
     std::function<void(double fraction, std::string_view what)> progress;  ///< called on the opening thread
 };
 
-/// Opens a model directory (later parts: .pt, .ts, recordings, GGUF). Cancelled: returns nullptr.
+/// Opens a model directory or a .gguf file (later parts: .pt, .ts, recordings). Cancelled: returns nullptr.
 COUNTERPOINT_API std::unique_ptr<Source> openSource(const std::filesystem::path& path, const OpenOptions& options,
                                                     std::stop_token stop);
 
