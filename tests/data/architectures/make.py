@@ -52,9 +52,10 @@ def law(name, gemma):
     """Centre, step and most of a tensor: sharp attention, every norm, bias and position visible."""
     if name.endswith(".bias"):
         return 0.0, 2.0**-7, 127
+    if "q_norm" in name or "k_norm" in name:
+        return (1.0 if gemma else 2.0), 2.0**-6, 48
     if "norm" in name or ".ln_" in name:
-        sharp = 1.0 if "q_norm" in name or "k_norm" in name else 0.0
-        return sharp + (0.0 if gemma else 1.0), 2.0**-7, 48
+        return (0.0 if gemma else 1.0), 2.0**-7, 48
     if "embed_tokens" in name or "wte" in name or "wpe" in name or "embed_in" in name:
         return 0.0, 2.0**-7, 127
     if any(part in name for part in ("q_proj", "k_proj", "qkv", "c_attn", "query_key_value", "lm_head", "embed_out")):
@@ -144,12 +145,12 @@ CASES = {
     "smollm3": llama("SmolLM3ForCausalLM", "smollm3", no_rope_layers=[1, 0, 1], tie_word_embeddings=True),
     "gpt2": gpt2(),
     "gpt2-options": gpt2(n_inner=80, activation_function="gelu", scale_attn_weights=False, tie_word_embeddings=False),
-    "gemma2": gemma2(attn_logit_softcapping=8.0, final_logit_softcapping=6.0),
+    "gemma2": gemma2(attn_logit_softcapping=8.0, final_logit_softcapping=15.0),
     "gemma2-uncapped": gemma2(attn_logit_softcapping=None, final_logit_softcapping=None, attention_bias=True,
                               layer_types=[FULL, SLIDING, SLIDING, FULL], tie_word_embeddings=False),
     "gemma3": gemma3(sliding_window_pattern=3, rope_theta=1000000.0, rope_local_base_freq=500.0,
                      rope_scaling={"rope_type": "linear", "factor": 8.0}),
-    "gemma3-layer-types": gemma3(final_logit_softcapping=6.0, layer_types=[SLIDING, FULL, SLIDING, SLIDING],
+    "gemma3-layer-types": gemma3(final_logit_softcapping=15.0, layer_types=[SLIDING, FULL, SLIDING, SLIDING],
                                  rope_parameters={FULL: {"rope_type": "default", "rope_theta": 20000.0},
                                                   SLIDING: {"rope_type": "default", "rope_theta": 300.0}}),
     "gpt-neox": neox(),
