@@ -23,16 +23,17 @@ void MainWindow::buildActions() {
     const QString file = tr("File"), edit = tr("Edit"), decode = tr("Decode"), rack = tr("Rack"), view = tr("View"),
                   help = tr("Help");
     const QStringList sessions = {tr("Sessions (*.session.json *.json)"), tr("All files (*)")};
+    const QStringList opens = {tr("Sessions and GGUF models (*.session.json *.json *.gguf)"), tr("All files (*)")};
 
     a.add({.id = "file.open",
            .menu = file,
-           .text = tr("Open session…"),
-           .help = tr("Open a session file"),
+           .text = tr("Open session or GGUF…"),
+           .help = tr("Open a session file, or a GGUF file as the base"),
            .keys = QKeySequence::Open,
            .glyph = Glyph::Open,
-           .run = [this, sessions] {
-               afterUnsaved([this, sessions] {
-                   ask(false, false, tr("Open session"), sessions, [this](const fs::path& path) {
+           .run = [this, opens] {
+               afterUnsaved([this, opens] {
+                   ask(false, false, tr("Open session or GGUF"), opens, [this](const fs::path& path) {
                        m_document.open(path);
                        remember(path);
                    });

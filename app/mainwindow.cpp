@@ -15,6 +15,7 @@
 #include <QToolBar>
 
 #include "app/lanefacts.h"
+#include "model/modelfiles.h"
 #include "widgets/attempt.h"
 #include "widgets/dialpanel.h"
 #include "widgets/heldpanel.h"
@@ -207,7 +208,7 @@ void MainWindow::refreshTitle() {
 void MainWindow::openFiles(const std::vector<fs::path>& files) {
     bool first = m_document.session().base.path.empty();
     for (const fs::path& file : files) {
-        const bool session = file.extension() == ".json" || !fs::is_directory(file);
+        const bool session = !fs::is_directory(file) && !model::isModel(file);
         attempt(m_document, [&] {
             if (first || session) {
                 m_document.open(file);
@@ -360,8 +361,8 @@ void MainWindow::dropEvent(QDropEvent* event) {
     if (files.empty())
         return m_document.notify(model::Notice::Level::Warning,
                                  "Only files and folders of this machine can be dropped here.");
-    const bool replaces =
-        std::any_of(files.begin(), files.end(), [](const fs::path& f) { return !fs::is_directory(f); });
+    const bool replaces = std::any_of(files.begin(), files.end(),
+                                      [](const fs::path& f) { return !fs::is_directory(f) && !model::isModel(f); });
     if (!replaces) return openFiles(files);
     afterUnsaved([this, files] { openFiles(files); });
 }

@@ -2,6 +2,7 @@
 
 #include "compute/error.h"
 #include "model/documentprivate.h"
+#include "model/modelfiles.h"
 
 #include <algorithm>
 
@@ -15,23 +16,25 @@ namespace {
     throw compute::Error({.where = file.string(), .what = what, .expected = expected, .found = {}, .advice = {}, .details = {}});
 }
 
-bool isModelDirectory(const fs::path& path) { return fs::is_directory(path) && fs::exists(path / "config.json"); }
 
 Session sessionFrom(const fs::path& file, std::vector<std::string>& warnings) {
-    constexpr const char* kOpens = "a session (.session.json) or a model directory";
+    constexpr const char* kOpens = "a session (.session.json), a model directory or a .gguf file";
     if (!fs::exists(file)) refuse(file, "there is no such file or folder", {});
-    if (isModelDirectory(file)) return sessionForModel(file);
+    if (isModel(file)) return sessionForModel(file);
     if (fs::is_directory(file)) refuse(file, "the folder holds no model", "config.json and *.safetensors in it");
     const std::string name = file.filename().string();
     if (name.ends_with(".bank.json") || name.ends_with(".bank.safetensors")) refuse(file, "banks of priors are not read by this version", kOpens);
     if (name.ends_with(".safetensors")) refuse(file, "recordings are not read by this version", kOpens);
     if (name.ends_with(".pt") || name.ends_with(".ts")) refuse(file, "TorchScript is not read by this version", kOpens);
-    if (name.ends_with(".gguf")) refuse(file, "GGUF is not read by this version", kOpens);
     if (!name.ends_with(".json")) refuse(file, "this kind of file is unknown", kOpens);
     return readSession(file, warnings);
 }
 
 }  // namespace
+
+bool isModel(const fs::path& path) {
+    return fs::is_directory(path) ? fs::exists(path / "config.json") : path.extension() == ".gguf" && fs::exists(path);
+}
 
 void Document::open(const fs::path& file) {
     std::vector<std::string> warnings;
@@ -101,12 +104,13 @@ void Document::save(const fs::path& file) {
     Q_EMIT sessionChanged();
 }
 
-void Document::addSpecialist(const fs::path& directory) {
-    if (!isModelDirectory(directory)) refuse(directory, "the folder holds no model", "config.json and *.safetensors in it");
+void Document::addSpecialist(const fs::path& model) {
+    if (!isModel(model)) refuse(model, "this is no model", "a folder with config.json and *.safetensors, or a .gguf file");
     Session session = m_session;
-    const fs::path path = fs::absolute(directory).lexically_normal();
+    const fs::path path = fs::absolute(model).lexically_normal();
     // "…/stories-dialogue/hf" is called after the folder that tells something.
     fs::path named = path.filename().empty() ? path.parent_path() : path;
+    if (named.extension() == ".gguf") named.replace_extension();
     if (named.filename() == "hf" || named.filename() == "model") named = named.parent_path();
     const std::vector<std::string> taken = session.sourceNames();
     const std::string stem = named.filename().string() == "base" ? "base model" : named.filename().string();

@@ -263,7 +263,14 @@ std::vector<TokenId> promptTokens(const Session& session, const compute::Tokeniz
         const AddBos rule = session.decoding.addBos;
         const auto bos = tokenizer->bos();
         if (rule == AddBos::True && !bos) fail("add_bos is true, but the tokenizer has no start token", "set it to \"auto\"");
-        if (bos && (rule == AddBos::True || (rule == AddBos::Auto && tokenizer->addsBos()))) ids.insert(ids.begin(), *bos);
+        if (rule == AddBos::True || (rule == AddBos::Auto && tokenizer->addsBos())) {
+            // A template may put more than one token before a text (GLM's [gMASK] <sop>).
+            const auto before = tokenizer->before();
+            if (rule == AddBos::Auto && !before.empty())
+                ids.insert(ids.begin(), before.begin(), before.end());
+            else if (bos)
+                ids.insert(ids.begin(), *bos);
+        }
     }
     if (ids.empty() && session.promptIds)
         fail("prompt_ids is an empty list, so there is no token to go on from", "give at least one id, or null to read the prompt's text");

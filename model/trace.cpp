@@ -37,11 +37,9 @@ void appendStep(Trace& trace, const StepPtr& step) {
 std::string standingBytes(const compute::Tokenizer* tokenizer, const std::vector<compute::TokenId>& tokens,
                           std::size_t index) {
     if (tokenizer == nullptr) return {};
-    std::string bytes(tokenizer->bytes(tokens[index]));
-    if (!bytes.starts_with(' ') || !tokenizer->dropsLeadingSpace()) return bytes;
-    const bool first = std::none_of(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(index),
-                                    [&](compute::TokenId id) { return !tokenizer->bytes(id).empty(); });
-    return first ? bytes.substr(1) : bytes;
+    const bool first = std::all_of(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(index),
+                                   [&](compute::TokenId id) { return !tokenizer->isToken(id) || tokenizer->isControl(id); });
+    return std::string(first ? tokenizer->firstBytes(tokens[index]) : tokenizer->bytes(tokens[index]));
 }
 
 OrderedJson viewToJson(const View& view, const OrderedJson& kept) {

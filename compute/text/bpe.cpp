@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <queue>
+#include <utility>
 
 #include "compute/error.h"
 #include "compute/text/utf8.h"
@@ -16,6 +17,8 @@ std::uint64_t pairKey(TokenId left, TokenId right) {
     return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
 }
 
+}  // namespace
+
 std::string byteName(unsigned byte) {
     constexpr std::string_view digits = "0123456789ABCDEF";
     return std::string("<0x") + digits[byte >> 4] + digits[byte & 15] + ">";
@@ -26,8 +29,6 @@ std::string codeName(std::uint32_t code) {
     for (int shift = code > 0xFFFF ? 20 : 12; shift >= 0; shift -= 4) text += "0123456789ABCDEF"[code >> shift & 15];
     return "U+" + text;
 }
-
-}  // namespace
 
 Bpe::Bpe(std::string where, BpeOptions options) : m_where(std::move(where)), m_options(options) {
     m_byteTokens.fill(kNoToken);
@@ -72,28 +73,28 @@ std::optional<TokenId> Bpe::find(std::string_view piece) const {
 
 std::vector<TokenId> Bpe::characters(std::string_view word) const {
     std::vector<TokenId> symbols;
-    bool afterUnknown = false;
+    bool pending = false;  // an unknown token waits for what follows: bytes overtake it, as in the package
     while (!word.empty()) {
         const utf8::Step step = utf8::next(word);
         const std::string_view character = word.substr(0, step.length);
         word.remove_prefix(step.length);
         if (const std::optional<TokenId> id = find(character)) {
+            if (std::exchange(pending, false)) symbols.push_back(*m_options.unknown);
             symbols.push_back(*id);
-            afterUnknown = false;
             continue;
         }
         const auto hasToken = [&](char c) { return m_byteTokens[static_cast<unsigned char>(c)] != kNoToken; };
         if (m_options.byteFallback && std::all_of(character.begin(), character.end(), hasToken)) {
             for (const char c : character) symbols.push_back(m_byteTokens[static_cast<unsigned char>(c)]);
-            afterUnknown = false;
             continue;
         }
         if (!m_options.unknown)
             throw Error(
                 {.where = m_where, .what = "the vocabulary has no token for the character " + codeName(step.code)});
-        if (!afterUnknown || !m_options.fuseUnknown) symbols.push_back(*m_options.unknown);
-        afterUnknown = true;
+        if (pending && !m_options.fuseUnknown) symbols.push_back(*m_options.unknown);
+        pending = true;
     }
+    if (pending) symbols.push_back(*m_options.unknown);
     return symbols;
 }
 

@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "compute/step.h"
+#include "compute/text/wordmodel.h"
 
 namespace counterpoint::compute {
 
@@ -26,7 +26,7 @@ struct BpeOptions {
     std::optional<TokenId> unknown;
 };
 
-class Bpe {
+class Bpe final : public WordModel {
   public:
     Bpe(std::string where, BpeOptions options);
     void reserve(std::size_t pieces, std::size_t merges);
@@ -36,8 +36,7 @@ class Bpe {
     /// After all merges: control tokens ([id] true) are no longer pieces that a text can become.
     void block(const std::vector<bool>& control);
     std::optional<TokenId> find(std::string_view piece) const;
-    /// Appends the ids of one word (valid UTF-8).
-    void encode(std::string_view word, std::vector<TokenId>& ids) const;
+    void encode(std::string_view word, std::vector<TokenId>& ids) const override;
 
   private:
     struct Hash {

@@ -5,14 +5,12 @@
 #include <set>
 
 #include "compute/error.h"
-#include "compute/text/addedtokens.h"
 #include "compute/text/bpe.h"
 #include "compute/text/bytelevel.h"
-#include "compute/text/components.h"
 #include "compute/text/ggufsplits.h"
+#include "compute/text/pipelinetokenizer.h"
 #include "compute/text/scoredbpe.h"
 #include "compute/text/utf8.h"
-#include "compute/text/vocabulary.h"
 
 namespace counterpoint::compute {
 namespace {
@@ -24,12 +22,7 @@ constexpr int kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kByte =
 
 const std::string kKey = "tokenizer.ggml.";
 
-std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
-    std::string out;
-    for (std::size_t hit; (hit = text.find(from)) != std::string_view::npos; text.remove_prefix(hit + from.size()))
-        (out += text.substr(0, hit)) += to;
-    return out += text;
-}
+std::string withSpaces(const std::string& piece) { return replaced(piece, occurrences(piece, kSpaceMark), " "); }
 
 std::string inQuotes(std::string_view text) {
     std::string out = "'";
@@ -62,35 +55,6 @@ struct Tables {
     std::vector<std::string_view> tokens;
     std::vector<int> kinds;
     std::vector<double> scores;
-};
-
-class GgufTokenizer final : public VocabularyTokenizer {
-  public:
-    using Encode = std::function<void(std::string_view text, bool atStart, std::vector<TokenId>& ids)>;
-    GgufTokenizer(Vocabulary vocabulary, Encode ordinary, std::string where)
-        : VocabularyTokenizer(std::move(vocabulary)), m_ordinary(std::move(ordinary)), m_where(std::move(where)) {
-        std::vector<AddedToken> tokens(addedTokens().begin(), addedTokens().end());
-        std::vector<std::string> contents;
-        for (const AddedToken& token : tokens) contents.push_back(token.content);
-        m_splitter = {std::move(tokens), std::move(contents)};
-    }
-
-    std::vector<TokenId> encode(std::string_view text, EncodeOptions options) const override {
-        if (!utf8::isValid(text)) throw Error({.where = m_where, .what = "the text to encode is not valid UTF-8"});
-        std::vector<TokenId> ids;
-        for (const AddedTokenSplitter::Part& part : m_splitter.split(text, options.controlTokens)) {
-            if (part.id != kNoToken)
-                ids.push_back(part.id);
-            else
-                m_ordinary(part.text, part.text.data() == text.data(), ids);
-        }
-        return ids;
-    }
-
-  private:
-    Encode m_ordinary;
-    std::string m_where;
-    AddedTokenSplitter m_splitter;
 };
 
 class Builder {
@@ -132,7 +96,7 @@ class Builder {
                 m_bytes[static_cast<std::size_t>(byte)] = id;
                 entry.bytes = std::string(1, static_cast<char>(byte));
             } else if (kind == kUserDefined) {
-                entry.bytes = replaced(piece, kSpaceMark, " ");
+                entry.bytes = withSpaces(piece);
             } else if (!entry.control) {
                 entry.bytes = bytesOf(piece);
             }
@@ -177,10 +141,14 @@ class Builder {
                 if (token.id == *id) token.special = true;
         }
         m_vocabulary.addsBos = m_vocabulary.bos && m_gguf.flag(kKey + "add_bos_token").value_or(addsBos);
+        if (m_vocabulary.addsBos) m_vocabulary.before = {*m_vocabulary.bos};
     }
 
-    std::shared_ptr<const Tokenizer> finish(GgufTokenizer::Encode encode) {
-        return std::make_shared<GgufTokenizer>(std::move(m_vocabulary), std::move(encode), m_gguf.where());
+    std::shared_ptr<const Tokenizer> finish(PipelineParts parts) {
+        std::vector<std::string> contents;
+        for (const AddedToken& token : m_vocabulary.added) contents.push_back(token.content);
+        parts.raw = {m_vocabulary.added, std::move(contents)};
+        return std::make_shared<PipelineTokenizer>(std::move(m_vocabulary), std::move(parts), m_gguf.where());
     }
 
     std::shared_ptr<const Tokenizer> scored() {
@@ -188,7 +156,7 @@ class Builder {
         if (m_gguf.flag(kKey + "remove_extra_whitespaces").value_or(false))
             m_gguf.fail("this tokenizer removes white space, which is not supported", "remove_extra_whitespaces false",
                         "true");
-        fillVocabulary([](const std::string& piece) { return replaced(piece, kSpaceMark, " "); });
+        fillVocabulary([](const std::string& piece) { return withSpaces(piece); });
         setSpecial(true);
         const bool prefix = m_gguf.flag(kKey + "add_space_prefix").value_or(true);
         m_vocabulary.dropsLeadingSpace = prefix;
@@ -198,12 +166,17 @@ class Builder {
             if (!entry.token || entry.control || m_tables.kinds[i] == kByte || entry.piece.empty()) continue;
             pieces.push_back({entry.piece, static_cast<TokenId>(i), static_cast<float>(m_tables.scores[i])});
         }
-        auto bpe =
-            std::make_shared<const ScoredBpe>(m_gguf.where(), std::move(pieces), m_bytes, idAt("unknown_token_id"));
         // As SentencePiece: the prefix stands before every stretch of ordinary text.
-        return finish([bpe, prefix](std::string_view text, bool, std::vector<TokenId>& ids) {
-            bpe->encode(std::string(prefix ? kSpaceMark : "").append(replaced(text, " ", kSpaceMark)), ids);
-        });
+        const auto escape = [prefix](Word& word) {
+            const std::string escaped = replaced(word.text, occurrences(word.text, " "), kSpaceMark);
+            word.text = std::string(prefix ? kSpaceMark : "").append(escaped);
+        };
+        return finish({.model = std::make_unique<const ScoredBpe>(m_gguf.where(), std::move(pieces), m_bytes,
+                                                                  idAt("unknown_token_id")),
+                       .normalizer = escape,
+                       .preTokenizer = [](std::vector<Word> words) { return words; },
+                       .raw = {},
+                       .normalized = {}});
     }
 
     std::shared_ptr<const Tokenizer> byteLevel() {
@@ -213,17 +186,16 @@ class Builder {
                         "add_space_prefix false", "true");
         fillVocabulary([](const std::string& piece) { return bytelevel::decode(piece); });
         setSpecial(split.addsBos);
-        auto bpe = std::make_shared<Bpe>(
+        auto bpe = std::make_unique<Bpe>(
             m_gguf.where(),
             BpeOptions{.byteFallback = false, .ignoreMerges = split.ignoreMerges, .fuseUnknown = false, .unknown = {}});
         fillMerges(*bpe);
         const Json parts = parseJson(split.json, m_gguf.where());
-        const Normalizer normalizer = readNormalizer(parts[0], m_gguf.where());
-        const PreTokenizer words = readPreTokenizer(parts[1], m_gguf.where());
-        return finish([bpe = std::shared_ptr<const Bpe>(std::move(bpe)), normalizer, words](
-                          std::string_view text, bool atStart, std::vector<TokenId>& ids) {
-            for (const std::string& word : words({normalizer(std::string(text))}, atStart)) bpe->encode(word, ids);
-        });
+        return finish({.model = std::move(bpe),
+                       .normalizer = readNormalizer(parts[0], m_gguf.where()),
+                       .preTokenizer = readPreTokenizer(parts[1], m_gguf.where()),
+                       .raw = {},
+                       .normalized = {}});
     }
 
     void fillMerges(Bpe& bpe) const {

@@ -19,7 +19,8 @@ class COUNTERPOINT_API Pattern {
     using Span = std::pair<std::size_t, std::size_t>;  ///< bytes [first, second)
 
     Pattern(std::string_view expression, const std::string& where);
-    /// All matches, left to right, not overlapping; an empty match moves on by one character.
+    /// All matches, left to right, not overlapping; an empty one counts where no match ends, and moves on by one
+    /// character.
     std::vector<Span> matches(std::string_view validUtf8) const;
 
   private:
@@ -28,9 +29,10 @@ class COUNTERPOINT_API Pattern {
     std::string m_where;
 };
 
-/// The expression of a tokenizer.json (written for Oniguruma) as PCRE2 reads it: \s and \S are Unicode's White_Space
-/// (PCRE2's \s also takes U+180E); what the two read differently (\w \b \h \X \K, class intersection) is an Error
-/// naming it.
+/// The expression of a tokenizer.json (written for Oniguruma, Ruby syntax) as PCRE2 reads it: \s is Unicode's
+/// White_Space, \w and \b Oniguruma's, a name of more than two letters a script, {n,m}+ no possessive, a class within a
+/// class its members. What cannot be said in PCRE2 (intersections, POSIX brackets, \h \R \X \K …) is an Error naming
+/// it.
 COUNTERPOINT_API std::string fromOniguruma(std::string_view expression, const std::string& where);
 
 }  // namespace counterpoint::compute

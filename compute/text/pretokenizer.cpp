@@ -1,10 +1,11 @@
-// Pre-tokenizers and post-processors of a tokenizer.json: how a text falls into words, and what stands around it.
+// Pre-tokenizers of a tokenizer.json: how a text falls into words.
 #include <algorithm>
 
 #include "compute/error.h"
 #include "compute/text/bytelevel.h"
 #include "compute/text/components.h"
-#include "compute/text/pattern.h"
+#include "compute/text/unicode.h"
+#include "compute/text/utf8.h"
 
 namespace counterpoint::compute {
 namespace {
@@ -33,12 +34,12 @@ std::vector<Cut> cuts(const std::string& text, const Spans& matches, bool invert
     return all;
 }
 
-/// Hugging Face's SplitDelimiterBehavior: what becomes of the matches.
-std::vector<std::string> pieces(const std::string& text, const Spans& matches, bool invert, Behaviour behaviour) {
-    std::vector<Pattern::Span> spans;
+/// Hugging Face's SplitDelimiterBehavior: what becomes of the matches. An empty match cuts, but is no word.
+void split(const Word& word, const Spans& matches, bool invert, Behaviour behaviour, std::vector<Word>& words) {
+    Spans spans;
     bool previousMatched = false;
     bool first = true;
-    for (const Cut& cut : cuts(text, matches, invert)) {
+    for (const Cut& cut : cuts(word.text, matches, invert)) {
         bool joins = false;
         if (behaviour == Behaviour::MergedWithPrevious) joins = !first && cut.match && !previousMatched;
         if (behaviour == Behaviour::MergedWithNext) joins = !first && !cut.match && previousMatched;
@@ -50,19 +51,36 @@ std::vector<std::string> pieces(const std::string& text, const Spans& matches, b
         previousMatched = cut.match;
         first = false;
     }
-    std::vector<std::string> words;
-    for (const Pattern::Span& span : spans) words.push_back(text.substr(span.first, span.second - span.first));
-    return words;
+    for (const auto& [begin, end] : spans)
+        if (end > begin) words.push_back({word.text.substr(begin, end - begin), word.atStart && begin == 0});
 }
 
-/// A pre-tokenizer that treats every word alike and does not ask where it stands.
+/// A pre-tokenizer that does to each word `step(word, out)`.
 template <class F>
-PreTokenizer eachWord(F split) {
-    return [split](std::vector<std::string> words, bool) {
-        std::vector<std::string> out;
-        for (std::string& word : words)
-            for (std::string& piece : split(std::move(word))) out.push_back(std::move(piece));
+PreTokenizer eachWord(F step) {
+    return [step](std::vector<Word> words) {
+        std::vector<Word> out;
+        for (Word& word : words)
+            if (!word.text.empty()) step(std::move(word), out);
         return out;
+    };
+}
+
+PreTokenizer splitAt(const Matcher& matcher, bool invert, Behaviour behaviour) {
+    return eachWord(
+        [=](const Word& word, std::vector<Word>& out) { split(word, matcher(word.text), invert, behaviour, out); });
+}
+
+/// Every character of the class is a match.
+Matcher characters(bool (*belongs)(std::uint32_t)) {
+    return [belongs](const std::string& text) {
+        Spans spans;
+        for (std::size_t at = 0; at < text.size();) {
+            const utf8::Step step = utf8::next(std::string_view(text).substr(at));
+            if (belongs(step.code)) spans.emplace_back(at, at + step.length);
+            at += step.length;
+        }
+        return spans;
     };
 }
 
@@ -70,129 +88,117 @@ PreTokenizer readByteLevel(const Json& component, const std::string& where) {
     const bool prefix = boolField(component, "add_prefix_space", true, where);
     const bool useRegex = boolField(component, "use_regex", true, where);
     const Pattern regex(fromOniguruma(kGpt2, where), where);
-    return eachWord([=](std::string word) {
-        if (prefix && !word.starts_with(' ')) word.insert(word.begin(), ' ');
-        std::vector<std::string> words;
+    return eachWord([=](Word word, std::vector<Word>& out) {
+        if (prefix && !word.text.starts_with(' ')) word.text.insert(word.text.begin(), ' ');
+        const std::size_t from = out.size();
         if (useRegex)
-            words = pieces(word, regex.matches(word), false, Behaviour::Isolated);
+            split(word, regex.matches(word.text), false, Behaviour::Isolated, out);
         else
-            words.push_back(std::move(word));
-        for (std::string& piece : words) piece = bytelevel::encode(piece);
-        return words;
+            out.push_back(std::move(word));
+        for (std::size_t i = from; i < out.size(); ++i) out[i].text = bytelevel::encode(out[i].text);
     });
 }
 
-Spans occurrences(const std::string& text, const std::string& part) {
-    Spans spans;
-    for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size())
-        spans.emplace_back(at, at + part.size());
-    return spans;
-}
-
-PreTokenizer readSplit(const Json& component, const std::string& where) {
-    const std::string name = stringField(component, "behavior", "", where);
+Behaviour behaviourOf(const Json& component, const std::string& absent, const std::string& where) {
+    const std::string name = stringField(component, "behavior", absent, where);
     constexpr std::string_view names[] = {"Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous"};
     const auto* found = std::find(std::begin(names), std::end(names), name);
-    if (found == std::end(names)) refuseComponent(where, "pre_tokenizer Split with behavior '" + name + "'");
-    const auto behaviour = static_cast<Behaviour>(found - std::begin(names));
-    const bool invert = boolField(component, "invert", false, where);
-    const Json pattern = component.value("pattern", Json());
-    if (pattern.is_object() && pattern.contains("String")) {
-        const std::string part = stringField(pattern, "String", "", where);
-        if (part.empty()) throw Error({.where = where, .what = "Split has an empty pattern"});
-        return eachWord(
-            [=](const std::string& word) { return pieces(word, occurrences(word, part), invert, behaviour); });
-    }
-    if (!pattern.is_object() || !pattern.contains("Regex"))
-        throw Error({.where = where, .what = "Split has no pattern"});
-    const Pattern regex(fromOniguruma(stringField(pattern, "Regex", "", where), where), where);
-    return eachWord([=](const std::string& word) { return pieces(word, regex.matches(word), invert, behaviour); });
-}
-
-PreTokenizer readDigits(const Json& component, const std::string& where) {
-    const bool single = boolField(component, "individual_digits", false, where);
-    const Pattern digits("\\p{N}", where);
-    return eachWord([=](const std::string& word) {
-        return pieces(word, digits.matches(word), false, single ? Behaviour::Isolated : Behaviour::Contiguous);
-    });
+    if (found == std::end(names))
+        refuseComponent(where, "pre_tokenizer " + componentType(component, where) + " with behavior '" + name + "'");
+    return static_cast<Behaviour>(found - std::begin(names));
 }
 
 PreTokenizer readMetaspace(const Json& component, const std::string& where) {
     const std::string mark = stringField(component, "replacement", "▁", where);
     const bool old = boolField(component, "add_prefix_space", true, where);
     const std::string scheme = stringField(component, "prepend_scheme", old ? "always" : "never", where);
-    const bool split = boolField(component, "split", true, where);
+    const bool cut = boolField(component, "split", true, where);
     if (scheme != "always" && scheme != "first" && scheme != "never")
         refuseComponent(where, "pre_tokenizer Metaspace with prepend_scheme '" + scheme + "'");
-    return [=](std::vector<std::string> words, bool atStart) {
-        std::vector<std::string> out;
-        for (std::size_t i = 0; i < words.size(); ++i) {
-            std::string word;
-            for (const char c : words[i]) c == ' ' ? word += mark : word += c;
-            const bool prepend = scheme == "always" || (scheme == "first" && atStart && i == 0);
-            if (prepend && !word.starts_with(mark)) word = mark + word;
-            if (split)
-                for (std::string& piece : pieces(word, occurrences(word, mark), false, Behaviour::MergedWithNext))
-                    out.push_back(std::move(piece));
-            else
-                out.push_back(std::move(word));
-        }
-        return out;
-    };
+    return eachWord([=](Word word, std::vector<Word>& out) {
+        word.text = replaced(word.text, occurrences(word.text, " "), mark);
+        const bool prepend = scheme == "always" || (scheme == "first" && word.atStart);
+        if (prepend && !word.text.starts_with(mark)) word.text.insert(0, mark);
+        if (cut)
+            split(word, occurrences(word.text, mark), false, Behaviour::MergedWithNext, out);
+        else
+            out.push_back(std::move(word));
+    });
 }
 
-void readTemplate(const Json& component, PostProcessor& result, const std::string& where) {
-    bool beforeText = true;
-    std::size_t before = 0;
-    for (const Json& part : component.value("single", Json::array())) {
-        if (part.is_object() && part.contains("SpecialToken") && part["SpecialToken"].is_object()) {
-            result.controls.push_back(stringField(part["SpecialToken"], "id", "", where));
-            before += beforeText ? 1 : 0;
-        } else {
-            beforeText = false;
-        }
+PreTokenizer readFixedLength(const Json& component, const std::string& where) {
+    const std::size_t length = countField(component, "length", 5, where);
+    if (length == 0) throw Error({.where = where, .what = "FixedLength has the length 0"});
+    return splitAt(
+        [length](const std::string& text) {
+            Spans spans;
+            for (std::size_t at = 0, count = 0; at < text.size(); ++count) {
+                const std::size_t end = at + utf8::next(std::string_view(text).substr(at)).length;
+                if (count % length == 0) spans.emplace_back(at, at);
+                spans.back().second = at = end;
+            }
+            return spans;
+        },
+        false, Behaviour::Isolated);
+}
+
+/// \w+|[^\w\s]+
+Spans wordsAndMarks(const std::string& text) {
+    enum class Kind { Space, Word, Mark };
+    Spans spans;
+    Kind previous = Kind::Space;
+    for (std::size_t at = 0; at < text.size();) {
+        const utf8::Step step = utf8::next(std::string_view(text).substr(at));
+        const Kind kind = unicode::isWord(step.code)    ? Kind::Word
+                          : unicode::isSpace(step.code) ? Kind::Space
+                                                        : Kind::Mark;
+        if (kind != Kind::Space && kind != previous) spans.emplace_back(at, at);
+        at += step.length;
+        if (kind != Kind::Space) spans.back().second = at;
+        previous = kind;
     }
-    if (before > 1)
-        refuseComponent(where, "post_processor TemplateProcessing with more than one token before the text");
-    result.addsBos = result.addsBos || before == 1;
-}
-
-void addPostProcessor(const Json& component, PostProcessor& result, const std::string& where) {
-    if (component.is_null()) return;
-    const std::string type = componentType(component, where);
-    if (type == "Sequence")
-        for (const Json& part : component.value("processors", Json::array())) addPostProcessor(part, result, where);
-    else if (type == "TemplateProcessing")
-        readTemplate(component, result, where);
-    else if (type != "ByteLevel")  // ByteLevel only trims offsets, which are not used here
-        refuseComponent(where, "post_processor " + type);
+    return spans;
 }
 
 }  // namespace
 
 PreTokenizer readPreTokenizer(const Json& component, const std::string& where) {
-    if (component.is_null()) return [](std::vector<std::string> words, bool) { return words; };
+    if (component.is_null()) return eachWord([](Word word, std::vector<Word>& out) { out.push_back(std::move(word)); });
     const std::string type = componentType(component, where);
     if (type == "Sequence") {
         std::vector<PreTokenizer> steps;
-        for (const Json& part : component.value("pretokenizers", Json::array()))
+        for (const Json& part : listField(component, "pretokenizers", where))
             steps.push_back(readPreTokenizer(part, where));
-        return [steps](std::vector<std::string> words, bool atStart) {
-            for (const PreTokenizer& step : steps) words = step(std::move(words), atStart);
+        return [steps](std::vector<Word> words) {
+            for (const PreTokenizer& step : steps) words = step(std::move(words));
             return words;
         };
     }
     if (type == "ByteLevel") return readByteLevel(component, where);
-    if (type == "Split") return readSplit(component, where);
-    if (type == "Digits") return readDigits(component, where);
     if (type == "Metaspace") return readMetaspace(component, where);
+    if (type == "FixedLength") return readFixedLength(component, where);
+    if (type == "Split")
+        return splitAt(readMatcher(component, where), boolField(component, "invert", false, where),
+                       behaviourOf(component, "", where));
+    if (type == "Punctuation")
+        return splitAt(characters(unicode::isPunctuation), false, behaviourOf(component, "Isolated", where));
+    if (type == "Digits")
+        return splitAt(
+            characters(unicode::isNumber), false,
+            boolField(component, "individual_digits", false, where) ? Behaviour::Isolated : Behaviour::Contiguous);
+    if (type == "CharDelimiterSplit") {
+        const std::string mark = stringField(component, "delimiter", "", where);
+        if (mark.empty()) throw Error({.where = where, .what = "CharDelimiterSplit has no delimiter"});
+        return splitAt([mark](const std::string& text) { return occurrences(text, mark); }, false, Behaviour::Removed);
+    }
+    if (type == "Whitespace") return splitAt(wordsAndMarks, true, Behaviour::Removed);
+    const PreTokenizer atSpaces = splitAt(characters(unicode::isSpace), false, Behaviour::Removed);
+    if (type == "WhitespaceSplit") return atSpaces;
+    if (type == "BertPreTokenizer") {
+        const PreTokenizer marks = splitAt(characters(unicode::isPunctuation), false, Behaviour::Isolated);
+        return [=](std::vector<Word> words) { return marks(atSpaces(std::move(words))); };
+    }
     refuseComponent(where, "pre_tokenizer " + type);
-}
-
-PostProcessor readPostProcessor(const Json& component, const std::string& where) {
-    PostProcessor result;
-    addPostProcessor(component, result, where);
-    return result;
 }
 
 }  // namespace counterpoint::compute

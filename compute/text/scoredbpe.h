@@ -11,11 +11,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "compute/step.h"
+#include "compute/text/wordmodel.h"
 
 namespace counterpoint::compute {
 
-class ScoredBpe {
+class ScoredBpe final : public WordModel {
   public:
     struct Piece {
         std::string text;
@@ -25,8 +25,7 @@ class ScoredBpe {
     /// `bytes`: the token of each byte, kNoToken where there is none. Of pieces with one text the first counts.
     ScoredBpe(std::string where, std::vector<Piece> pieces, const std::array<TokenId, 256>& bytes,
               std::optional<TokenId> unknown);
-    /// Appends the ids of one word (valid UTF-8).
-    void encode(std::string_view word, std::vector<TokenId>& ids) const;
+    void encode(std::string_view word, std::vector<TokenId>& ids) const override;
 
   private:
     struct Ranked {

@@ -7,10 +7,20 @@ namespace counterpoint::compute {
 
 Tokenizer::~Tokenizer() = default;
 
+std::string_view Tokenizer::firstBytes(TokenId id) const {
+    std::string_view text = bytes(id);
+    if (dropsLeadingSpace() && text.starts_with(' ')) text.remove_prefix(1);
+    return text;
+}
+
 std::string Tokenizer::decode(std::span<const TokenId> ids) const {
     std::string text;
-    for (const TokenId id : ids) text += bytes(id);
-    if (dropsLeadingSpace() && text.starts_with(' ')) text.erase(0, 1);
+    bool first = true;
+    for (const TokenId id : ids) {
+        if (!isToken(id) || isControl(id)) continue;
+        text += first ? firstBytes(id) : bytes(id);
+        first = false;
+    }
     return text;
 }
 

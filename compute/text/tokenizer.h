@@ -1,9 +1,9 @@
 #pragma once
 // Tokenizer: text <-> ids, with the bytes of every token kept. Three readers behind one interface: tokenizer.json
-// (bpe), tokenizer.model (module spm), and ids only (a recording without a tokenizer). The decode of a sequence is the
-// concatenation of token bytes with the model's own rule for the first piece (a SentencePiece dummy prefix space is
-// dropped once, at the start of the text). Thread: const methods from any thread. Errors: Error naming the file and the
-// component that is not supported.
+// (BPE or Unigram), tokenizer.model (module spm), and ids only (a recording without a tokenizer). The decode of a
+// sequence is the concatenation of token bytes with the model's own rule for the first piece (a SentencePiece dummy
+// prefix space is dropped once, at the start of the text). Thread: const methods from any thread. Errors: Error naming
+// the file and the component that is not supported.
 
 #include <cstdint>
 #include <filesystem>
@@ -39,6 +39,8 @@ class COUNTERPOINT_API Tokenizer {
     virtual std::vector<TokenId> encode(std::string_view utf8, EncodeOptions options = {}) const = 0;
     /// Raw bytes the token adds to a text when it is not first; empty for control tokens.
     virtual std::string_view bytes(TokenId id) const = 0;
+    /// The same for the first token of a text that is no control token: bytes() without the tokenizer's own space.
+    virtual std::string_view firstBytes(TokenId id) const;
     /// For eyes: the piece as the vocabulary names it ("▁the", "Ġthe", "<0x0A>", "</s>"); "[id 310]" when there is
     /// none.
     virtual std::string piece(TokenId id) const = 0;
@@ -50,6 +52,9 @@ class COUNTERPOINT_API Tokenizer {
     virtual std::optional<TokenId> eos() const = 0;
     /// What the tokenizer's files say about adding BOS before a text.
     virtual bool addsBos() const = 0;
+    /// What the tokenizer's template puts before and after a text, BOS first where addsBos(); encode() adds none of it.
+    virtual std::span<const TokenId> before() const { return {}; }
+    virtual std::span<const TokenId> after() const { return {}; }
     virtual std::span<const AddedToken> addedTokens() const = 0;
     /// SHA-256 over the id -> bytes map, added tokens and special ids; equal fingerprints = composable.
     virtual std::string fingerprint() const = 0;
@@ -61,7 +66,7 @@ class COUNTERPOINT_API Tokenizer {
 /// tokenizer.json, else tokenizer.model (through the module spm), with tokenizer_config.json's special tokens, in a
 /// model directory.
 COUNTERPOINT_API std::shared_ptr<const Tokenizer> openTokenizer(const std::filesystem::path& directory);
-/// Byte-level BPE or BPE with byte fallback from a tokenizer.json.
+/// BPE (byte-level, with byte fallback, or plain) or Unigram from a tokenizer.json.
 COUNTERPOINT_API std::shared_ptr<const Tokenizer> openTokenizerJson(const std::filesystem::path& file);
 
 }  // namespace counterpoint::compute

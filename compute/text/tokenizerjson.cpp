@@ -1,12 +1,10 @@
-// tokenizer.json: normalizer, pre-tokenizer, BPE model, decoder, added tokens.
+// tokenizer.json: normalizer, pre-tokenizer, BPE or Unigram model, decoder, added tokens.
 #include <algorithm>
 
 #include "compute/error.h"
-#include "compute/text/addedtokens.h"
 #include "compute/text/bpe.h"
-#include "compute/text/components.h"
-#include "compute/text/utf8.h"
-#include "compute/text/vocabulary.h"
+#include "compute/text/pipelinetokenizer.h"
+#include "compute/text/unigram.h"
 
 namespace counterpoint::compute {
 namespace {
@@ -16,50 +14,6 @@ namespace fs = std::filesystem;
 /// Above this an id is a mistake, not a vocabulary (the largest of today has 262,144).
 constexpr std::int64_t kMaxSize = 4'000'000;
 
-struct Parts {
-    Bpe bpe;
-    Normalizer normalizer;
-    PreTokenizer preTokenizer;
-    AddedTokenSplitter raw;         ///< added tokens looked for before normalizing
-    AddedTokenSplitter normalized;  ///< and after
-};
-
-class BpeTokenizer final : public VocabularyTokenizer {
-  public:
-    BpeTokenizer(Vocabulary vocabulary, Parts parts, std::string where)
-        : VocabularyTokenizer(std::move(vocabulary)), m_parts(std::move(parts)), m_where(std::move(where)) {}
-
-    std::vector<TokenId> encode(std::string_view text, EncodeOptions options) const override {
-        if (!utf8::isValid(text)) throw Error({.where = m_where, .what = "the text to encode is not valid UTF-8"});
-        std::vector<TokenId> ids;
-        bool atStart = true;
-        for (const AddedTokenSplitter::Part& part : m_parts.raw.split(text, options.controlTokens)) {
-            if (part.id != kNoToken)
-                ids.push_back(part.id);
-            else
-                encodeNormalized(m_parts.normalizer(std::string(part.text)), options, atStart, ids);
-            atStart = false;
-        }
-        return ids;
-    }
-
-  private:
-    Parts m_parts;
-    std::string m_where;
-
-    void encodeNormalized(const std::string& text, EncodeOptions options, bool atStart,
-                          std::vector<TokenId>& ids) const {
-        for (const AddedTokenSplitter::Part& part : m_parts.normalized.split(text, options.controlTokens)) {
-            if (part.id != kNoToken)
-                ids.push_back(part.id);
-            else
-                for (const std::string& word : m_parts.preTokenizer({std::string(part.text)}, atStart))
-                    m_parts.bpe.encode(word, ids);
-            atStart = false;
-        }
-    }
-};
-
 class Reader {
   public:
     explicit Reader(const fs::path& file) : m_where(file.string()), m_json(readJson(file)) {}
@@ -68,26 +22,23 @@ class Reader {
         if (!m_json.is_object() || !m_json.contains("model") || !m_json["model"].is_object())
             fail("this is not a tokenizer.json: it has no object 'model'");
         const Json& model = m_json["model"];
-        const std::string type = stringField(model, "type", "BPE", m_where);
-        if (type != "BPE") refuseComponent(m_where, "model " + type);
-        refuseUnsupported(model);
+        const std::string type = typeOf(model);
         m_decoder = readDecoder(part("decoder"), m_where);
+        m_vocabulary.dropsLeadingSpace = m_decoder.dropsLeadingSpace;
         Normalizer normalizer = readNormalizer(part("normalizer"), m_where);
         PreTokenizer preTokenizer = readPreTokenizer(part("pre_tokenizer"), m_where);
 
-        readVocabulary(model);
-        Bpe bpe(m_where, optionsOf(model));
+        type == "BPE" ? readPieces(model) : readScoredPieces(model);
+        if (m_vocabulary.entries.empty()) fail("the vocabulary is empty");
         readAdded();
-        readTemplate();
+        readSurroundings();
         applySpecialTokens(m_vocabulary, special);
-        fillBpe(bpe, model);
-        Parts parts{.bpe = std::move(bpe),
+        PipelineParts parts{.model = type == "BPE" ? bpe(model) : unigram(model),
                     .normalizer = normalizer,
                     .preTokenizer = std::move(preTokenizer),
                     .raw = splitter(false, normalizer),
                     .normalized = splitter(true, normalizer)};
-        m_vocabulary.dropsLeadingSpace = m_decoder.dropsLeadingSpace;
-        return std::make_shared<BpeTokenizer>(std::move(m_vocabulary), std::move(parts), m_where);
+        return std::make_shared<PipelineTokenizer>(std::move(m_vocabulary), std::move(parts), m_where);
     }
 
   private:
@@ -95,16 +46,23 @@ class Reader {
     Json m_json;
     Decoder m_decoder;
     Vocabulary m_vocabulary;
+    std::vector<UnigramPiece> m_scored;
 
     [[noreturn]] void fail(std::string what) const { throw Error({.where = m_where, .what = std::move(what)}); }
     Json part(const char* name) const { return m_json.contains(name) ? m_json[name] : Json(); }
 
-    void refuseUnsupported(const Json& model) const {
+    /// Absent in older files: BPE has merges, Unigram a list of pieces.
+    std::string typeOf(const Json& model) const {
+        const bool scored = model.contains("vocab") && model["vocab"].is_array() && !model.contains("merges");
+        const std::string type = stringField(model, "type", scored ? "Unigram" : "BPE", m_where);
+        if (type == "Unigram") return type;
+        if (type != "BPE") refuseComponent(m_where, "model " + type);
         for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
             if (!stringField(model, key, "", m_where).empty())
                 refuseComponent(m_where, std::string("model BPE with ") + key);
         const Json dropout = model.value("dropout", Json());
         if (!dropout.is_null() && dropout != 0.0) refuseComponent(m_where, "model BPE with dropout");
+        return type;
     }
 
     TokenId idFrom(const Json& value, const std::string& piece) const {
@@ -119,16 +77,38 @@ class Reader {
         return m_vocabulary.entries[index];
     }
 
-    void readVocabulary(const Json& model) {
+    /// Fills the entry of `id`; `plain`: the text is no piece in the decoder's alphabet.
+    void fill(Vocabulary::Entry& slot, TokenId id, const std::string& text, bool plain, bool control) {
+        slot = {.piece = text, .bytes = plain ? text : m_decoder.bytes(text), .token = true, .control = control};
+        if (control) slot.bytes.clear();
+        const std::string first = control ? "" : plain ? text : m_decoder.first(text);
+        const bool drops = m_vocabulary.dropsLeadingSpace && slot.bytes.starts_with(' ');
+        if (std::string_view(slot.bytes).substr(drops ? 1 : 0) != first) m_vocabulary.first[id] = first;
+    }
+
+    void readPieces(const Json& model) {
         const auto vocab = model.find("vocab");
         if (vocab == model.end() || !vocab->is_object()) fail("the model has no object 'vocab'");
         for (const auto& [piece, value] : vocab->items()) {
-            Vocabulary::Entry& slot = entry(idFrom(value, piece));
+            const TokenId id = idFrom(value, piece);
+            Vocabulary::Entry& slot = entry(id);
             if (slot.token)
                 fail("the tokens '" + slot.piece + "' and '" + piece + "' have the same id " + value.dump());
-            slot = {.piece = piece, .bytes = m_decoder.bytes(piece), .token = true, .control = false};
+            fill(slot, id, piece, false, false);
         }
-        if (m_vocabulary.entries.empty()) fail("the vocabulary is empty");
+    }
+
+    void readScoredPieces(const Json& model) {
+        const auto vocab = model.find("vocab");
+        if (vocab == model.end() || !vocab->is_array()) fail("the model has no list 'vocab'");
+        for (const Json& pair : *vocab) {
+            const auto id = static_cast<TokenId>(m_scored.size());
+            if (!pair.is_array() || pair.size() != 2 || !pair[0].is_string() || !pair[1].is_number())
+                fail("entry " + std::to_string(id) + " of the vocabulary is not a piece and its score");
+            if (id >= kMaxSize) fail("the vocabulary has more than " + std::to_string(kMaxSize) + " pieces");
+            m_scored.push_back({pair[0].get<std::string>(), pair[1].get<double>()});
+            fill(entry(id), id, m_scored.back().text, false, false);
+        }
     }
 
     void readAdded() {
@@ -146,7 +126,6 @@ class Reader {
             token.normalized = boolField(value, "normalized", !token.special, m_where);
             token.singleWord = boolField(value, "single_word", false, m_where);
             if (token.content.empty()) fail("the added token " + std::to_string(token.id) + " has no content");
-            if (token.singleWord) refuseComponent(m_where, "single_word in the added token '" + token.content + "'");
             add(token);
         }
     }
@@ -157,22 +136,31 @@ class Reader {
             fail("the added token '" + token.content + "' has the id " + std::to_string(token.id) + " of '" +
                  slot.piece + "'");
         // Byte-level pieces are written in the byte alphabet, added tokens in plain text.
-        std::string bytes = m_decoder.byteLevel ? token.content : m_decoder.bytes(token.content);
-        if (token.special) bytes.clear();
-        slot = {.piece = token.content, .bytes = std::move(bytes), .token = true, .control = token.special};
+        fill(slot, token.id, token.content, m_decoder.byteLevel, token.special);
         m_vocabulary.added.push_back(token);
     }
 
-    void readTemplate() {
-        const PostProcessor post = readPostProcessor(part("post_processor"), m_where);
-        for (const std::string& name : post.controls) {
-            const auto added = std::find_if(m_vocabulary.added.begin(), m_vocabulary.added.end(),
-                                            [&](const AddedToken& token) { return token.content == name; });
-            if (added == m_vocabulary.added.end())
-                fail("the post_processor names '" + name + "', which is not an added token");
-            if (post.addsBos && &name == &post.controls.front()) m_vocabulary.bos = added->id;
+    TokenId idOf(const Surroundings::Mark& mark) const {
+        if (mark.id) {
+            const auto index = static_cast<std::size_t>(*mark.id);
+            if (*mark.id < 0 || index >= m_vocabulary.entries.size() || !m_vocabulary.entries[index].token)
+                fail("the post_processor gives '" + mark.name + "' the id " + std::to_string(*mark.id) +
+                     ", which is no token");
+            return *mark.id;
         }
-        m_vocabulary.addsBos = post.addsBos;
+        const auto added = std::find_if(m_vocabulary.added.begin(), m_vocabulary.added.end(),
+                                        [&](const AddedToken& token) { return token.content == mark.name; });
+        if (added == m_vocabulary.added.end())
+            fail("the post_processor names '" + mark.name + "', which is not an added token");
+        return added->id;
+    }
+
+    void readSurroundings() {
+        const Surroundings around = readPostProcessor(part("post_processor"), m_where);
+        for (const Surroundings::Mark& mark : around.before) m_vocabulary.before.push_back(idOf(mark));
+        for (const Surroundings::Mark& mark : around.after) m_vocabulary.after.push_back(idOf(mark));
+        m_vocabulary.addsBos = !m_vocabulary.before.empty();
+        if (m_vocabulary.addsBos) m_vocabulary.bos = m_vocabulary.before.front();
     }
 
     BpeOptions optionsOf(const Json& model) const {
@@ -188,15 +176,32 @@ class Reader {
         return options;
     }
 
-    void fillBpe(Bpe& bpe, const Json& model) const {
-        const auto merges = model.find("merges");
-        if (merges == model.end() || !merges->is_array()) fail("the model has no list 'merges'");
-        bpe.reserve(model["vocab"].size(), merges->size());
-        for (const auto& [piece, id] : model["vocab"].items()) bpe.addPiece(piece, id.get<TokenId>());
-        for (const Json& merge : *merges) addMerge(bpe, merge);
+    std::vector<bool> controls() const {
         std::vector<bool> control;
         for (const Vocabulary::Entry& e : m_vocabulary.entries) control.push_back(e.control);
-        bpe.block(control);
+        return control;
+    }
+
+    std::unique_ptr<const WordModel> bpe(const Json& model) const {
+        const auto merges = model.find("merges");
+        if (merges == model.end() || !merges->is_array()) fail("the model has no list 'merges'");
+        auto bpe = std::make_unique<Bpe>(m_where, optionsOf(model));
+        bpe->reserve(model["vocab"].size(), merges->size());
+        for (const auto& [piece, id] : model["vocab"].items()) bpe->addPiece(piece, id.get<TokenId>());
+        for (const Json& merge : *merges) addMerge(*bpe, merge);
+        bpe->block(controls());
+        return bpe;
+    }
+
+    std::unique_ptr<const WordModel> unigram(const Json& model) {
+        Unigram::Options options{.unknown = {}, .byteFallback = boolField(model, "byte_fallback", false, m_where)};
+        const Json unknown = model.value("unk_id", Json());
+        if (!unknown.is_null()) {
+            if (!unknown.is_number_unsigned() || unknown.get<std::uint64_t>() >= m_scored.size())
+                fail("unk_id is not the number of a piece of the vocabulary");
+            options.unknown = unknown.get<TokenId>();
+        }
+        return std::make_unique<Unigram>(m_where, options, std::move(m_scored), controls());
     }
 
     /// "a b" in older files (the pieces then hold no space), ["a", "b"] in newer ones.
@@ -217,7 +222,9 @@ class Reader {
         for (const AddedToken& token : m_vocabulary.added) {
             if (token.normalized != normalized) continue;
             tokens.push_back(token);
-            contents.push_back(normalized ? normalizer(token.content) : token.content);
+            Word word{.text = token.content, .atStart = true};
+            if (normalized) normalizer(word);
+            contents.push_back(std::move(word.text));
         }
         return {std::move(tokens), std::move(contents)};
     }

@@ -91,6 +91,11 @@ void applySpecialTokens(Vocabulary& vocabulary, const SpecialTokens& special) {
         entry.bytes.clear();
     }
     vocabulary.addsBos = vocabulary.bos.has_value() && special.addBos.value_or(vocabulary.addsBos);
+    std::vector<TokenId>& before = vocabulary.before;
+    if (!vocabulary.bos) return;
+    const auto stands = std::find(before.begin(), before.end(), *vocabulary.bos);
+    if (vocabulary.addsBos && stands == before.end()) before.insert(before.begin(), *vocabulary.bos);
+    if (!vocabulary.addsBos && stands != before.end()) before.erase(stands);
 }
 
 VocabularyTokenizer::VocabularyTokenizer(Vocabulary vocabulary) : m_vocabulary(std::move(vocabulary)) {
@@ -102,6 +107,11 @@ VocabularyTokenizer::~VocabularyTokenizer() = default;
 
 std::string_view VocabularyTokenizer::bytes(TokenId id) const {
     return inside(id) ? std::string_view(m_vocabulary.entries[static_cast<std::size_t>(id)].bytes) : std::string_view();
+}
+
+std::string_view VocabularyTokenizer::firstBytes(TokenId id) const {
+    const auto other = m_vocabulary.first.find(id);
+    return other == m_vocabulary.first.end() ? Tokenizer::firstBytes(id) : std::string_view(other->second);
 }
 
 std::string VocabularyTokenizer::piece(TokenId id) const {

@@ -13,6 +13,12 @@ namespace {
 constexpr TokenId kBos = 1, kEos = 2;
 auto tokenizerOf(std::int64_t size) { return std::make_shared<FakeTokenizer>(size, kBos, kEos); }
 
+/// Id 11 has no token.
+struct HoledTokenizer : FakeTokenizer {
+    using FakeTokenizer::FakeTokenizer;
+    bool isToken(TokenId id) const override { return id != 11 && FakeTokenizer::isToken(id); }
+};
+
 EnsembleMember memberOf(std::string name, FakeScript script, std::vector<TokenId> prefix = {}, std::int64_t size = 30) {
     EnsembleMember m;
     m.name = std::move(name);
@@ -132,6 +138,24 @@ class TestEnsemble : public QObject {
         double mass = 0;
         for (float x : rows[0].rows[0]) mass += std::exp(double(x));
         QVERIFY(std::abs(mass - 1) < 1e-5);
+    }
+
+    // HAZARDS A7: an id below the vocabulary's size without a token, biased highest, is excluded before the
+    // log-softmax.
+    void idsWithoutATokenDoNotCount() {
+        std::vector<float> bias(30, 0.0f), excluded = bias;
+        bias[11] = 50;
+        excluded[11] = kExcluded;
+        EnsembleMember holed;
+        holed.name = "base";
+        holed.source = std::make_unique<FakeSource>(std::make_shared<HoledTokenizer>(30, kBos, kEos),
+                                                    FakeScript{.voice = 1, .bias = bias});
+        std::vector<EnsembleMember> m;
+        m.push_back(std::move(holed));
+        Ensemble e(std::move(m));
+        std::vector<RawRows> rows;
+        e.forward(someIds(5), 5, rows, {});
+        QVERIFY(rows[0].rows[0] == rowAfter({.voice = 1, .bias = excluded}, someIds(5)));
     }
 
     void limitsAndStopIds() {

@@ -110,7 +110,9 @@ class TestGgufTokenizer : public QObject, Scratch {
         QCOMPARE(gguf->fingerprint(), json->fingerprint());
         QVERIFY(gguf->addsBos() && gguf->dropsLeadingSpace());
         compareOnRandomTexts(*gguf, *json, 400);
-        for (const Json& entry : readJson(shared("models/stories260K/golden.json"))["cases"]) {
+        const Json golden = readJson(shared("models/stories260K/golden.json"));
+        QCOMPARE(golden["cases"].size(), std::size_t{5});
+        for (const Json& entry : golden["cases"]) {
             std::vector<TokenId> ids = gguf->encode(entry["prompt"].get<std::string>());
             if (!entry["prompt"].get<std::string>().empty()) ids.insert(ids.begin(), *gguf->bos());
             if (!ids.empty()) QCOMPARE(show(ids), show(entry["prompt_ids"].get<std::vector<TokenId>>()));

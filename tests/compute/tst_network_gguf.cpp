@@ -222,7 +222,8 @@ class TestNetworkGguf : public QObject, tests::ToyFolder {
         const auto source = openFile(tests::shared(kStories));
         QCOMPARE(source->info().stopIds, std::vector<TokenId>{2});
         int checked = 0;
-        for (const Json& entry : compute::readJson(tests::shared("models/stories260K/golden.json"))["cases"]) {
+        const Json golden = compute::readJson(tests::shared("models/stories260K/golden.json"));
+        for (const Json& entry : golden["cases"]) {
             const std::vector<TokenId> prompt = entry["prompt_ids"], ids = entry["ids"];
             source->rewind(0);
             QCOMPARE(greedy(*source, prompt, ids.size() - prompt.size()), ids);

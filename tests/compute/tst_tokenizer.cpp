@@ -6,8 +6,8 @@
 #include "compute/files/json.h"
 #include "compute/text/tokenizer.h"
 #include "tests/support/fixture.h"
-#include "tests/support/scratch.h"
 #include "tests/support/randomtext.h"
+#include "tests/support/scratch.h"
 #include "tests/support/toyfiles.h"
 
 using namespace counterpoint::compute;
@@ -265,25 +265,45 @@ class TestTokenizer : public QObject, Scratch {
         const auto row = [](const char* pointer, const char* value, const char* sentence) {
             QTest::newRow(sentence) << pointer << value << sentence;
         };
-        row("/model/type", "\"Unigram\"", "model Unigram, which is not supported");
+        row("/model/type", "\"WordPiece\"", "model WordPiece, which is not supported");
+        row("/model/type", "\"Unigram\"", "the model has no list 'vocab'");
         row("/model/dropout", "0.1", "model BPE with dropout");
         row("/model/end_of_word_suffix", "\"</w>\"", "model BPE with end_of_word_suffix");
         row("/model/continuing_subword_prefix", "\"##\"", "model BPE with continuing_subword_prefix");
-        row("/normalizer", R"({"type":"Lowercase"})", "normalizer Lowercase");
-        row("/normalizer", R"({"type":"Sequence","normalizers":[{"type":"Precompiled"}]})", "normalizer Precompiled");
-        row("/pre_tokenizer", R"({"type":"BertPreTokenizer"})", "pre_tokenizer BertPreTokenizer");
-        row("/pre_tokenizer", R"({"type":"Split","pattern":{"Regex":"\\w+"},"behavior":"Isolated"})",
-            "the pattern uses '\\w'");
+        row("/normalizer", R"({"type":"BertNormalizer"})",
+            "normalizer BertNormalizer, which is not supported; use the");
+        row("/normalizer", R"({"type":"Sequence","normalizers":[{"type":"Nmt"}]})", "normalizer Nmt");
+        row("/normalizer", R"({"type":"Sequence"})", "normalizers is not a list");
+        row("/normalizer", R"({"type":"Replace","pattern":{"String":""},"content":"a"})",
+            "Replace has an empty pattern");
+        row("/normalizer", R"({"type":"Precompiled","precompiled_charsmap":"AAEAAA=="})",
+            "is cut or is no character map");
+        row("/normalizer", R"({"type":"Precompiled","precompiled_charsmap":"A A"})", "is not base64");
+        row("/pre_tokenizer", R"({"type":"UnicodeScripts"})", "pre_tokenizer UnicodeScripts");
+        row("/pre_tokenizer", R"({"type":"FixedLength","length":0})", "FixedLength has the length 0");
+        row("/pre_tokenizer", R"({"type":"Metaspace","prepend_scheme":"last"})",
+            "Metaspace with prepend_scheme 'last'");
+        for (const char* part : {R"(\\h)", R"(\\R)", R"(\\K)", "[a&&b]", "[[:alpha:]]", "[a[^b]]", "[a", "(?m:.)"}) {
+            const QString component = R"({"type":"Split","pattern":{"Regex":"%1"},"behavior":"Isolated"})";
+            QTest::newRow(part) << "/pre_tokenizer" << component.arg(part) << "the pattern uses '";
+        }
         row("/pre_tokenizer", R"({"type":"Split","pattern":{"Regex":"a{2,1}"},"behavior":"Isolated"})",
             "the pattern cannot be read");
         row("/pre_tokenizer", R"({"type":"Split","pattern":{"String":"a"},"behavior":"Sideways"})",
             "Split with behavior 'Sideways'");
-        row("/post_processor", R"({"type":"BertProcessing"})", "post_processor BertProcessing");
-        row("/decoder", R"({"type":"WordPiece"})", "decoder WordPiece");
-        row("/decoder", "null", "a tokenizer without a decoder");
+        row("/post_processor", R"({"type":"Other"})", "post_processor Other");
+        row("/post_processor", R"({"type":"BertProcessing","cls":["<s>",1]})", "sep is not a list");
+        row("/post_processor", R"({"type":"BertProcessing","cls":["x",900],"sep":["</s>",2]})",
+            "gives 'x' the id 900, which is no token");
+        row("/post_processor", R"({"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"<x>"}}]})",
+            "names '<x>', which is not an added token");
+        row("/decoder", R"({"type":"CTC"})", "decoder CTC");
+        row("/decoder", R"({"type":"BPEDecoder","suffix":"</w>"})", "decoder BPEDecoder");
+        row("/decoder", R"({"type":"Sequence","decoders":[{"type":"ByteFallback"},{"type":"Metaspace"}]})",
+            "decoder Metaspace after ByteFallback");
         row("/decoder",
-            R"({"type":"Sequence","decoders":[{"type":"Strip","content":" ","start":1,"stop":0},{"type":"Fuse"}]})",
-            "decoder Strip before Fuse");
+            R"({"type":"Sequence","decoders":[{"type":"Fuse"},{"type":"Strip","content":" ","start":2,"stop":0}]})",
+            "decoder Strip of anything but one space at the start");
         row("/model/merges/0", R"(["a","nobody"])", "names 'nobody', which is not in the vocabulary");
         row("/model/merges/0", R"(["a","a"])", "names 'aa', which is not in the vocabulary");
         row("/model/merges/0", "\"a\"", "is not two pieces with one space between");
@@ -296,7 +316,6 @@ class TestTokenizer : public QObject, Scratch {
         row("/model/unk_token", "\"none\"", "unk_token 'none' is not in the vocabulary");
         row("/model/byte_fallback", "1", "byte_fallback is neither true nor false");
         row("/added_tokens/0/content", "\"b\"", "has the id 0 of '<unk>'");
-        row("/added_tokens/0/single_word", "true", "single_word in the added token '<unk>'");
         row("/model", "null", "this is not a tokenizer.json");
     }
     void refuses() {
@@ -309,6 +328,98 @@ class TestTokenizer : public QObject, Scratch {
         const QString found = QString::fromStdString(errorOf([&] { open(json); }));
         QVERIFY2(found.contains(sentence), qPrintable(found));
         QVERIFY2(found.contains("tokenizer.json"), qPrintable(found));
+    }
+
+    /// <unk>, <s>, </s> at 0, and these pieces with their scores.
+    static Json unigramOf(const std::vector<std::pair<std::string, double>>& pieces) {
+        Json json = tokenizerOf({"<unk>", "<s>", "</s>"});
+        Json vocab = Json::array();
+        for (const char* control : {"<unk>", "<s>", "</s>"}) vocab.push_back(Json::array({control, 0.0}));
+        for (const auto& [piece, score] : pieces) vocab.push_back(Json::array({piece, score}));
+        json["model"] = {{"type", "Unigram"}, {"unk_id", 0}, {"vocab", vocab}};
+        return json;
+    }
+
+    /// The best sum of scores, not the longest piece; unknown characters together are one.
+    void unigramScores() {
+        const auto tokenizer = open(unigramOf({{"a", -1.0}, {"b", -1.5}, {"ab", -3.0}, {"ba", -2.0}}));
+        QCOMPARE(show(tokenizer->encode("ab")), QString("3 4"));
+        QCOMPARE(show(tokenizer->encode("aba")), QString("3 6"));
+        QCOMPARE(show(tokenizer->encode("axyb")), QString("3 0 4"));
+        QCOMPARE(show(tokenizer->encode("")), QString());
+    }
+
+    /// A24: a control token's piece has the best score of all, and still no text becomes it.
+    void unigramControlMarksAreText() {
+        const auto tokenizer = open(unigramOf({{"<", -9.0}, {"s", -9.0}, {">", -9.0}}));
+        QCOMPARE(show(tokenizer->encode("<s>")), QString("3 4 5"));
+        QCOMPARE(show(tokenizer->encode("<s>", {.controlTokens = true})), QString("1"));
+    }
+
+    void badUnigrams_data() {
+        QTest::addColumn<QString>("pointer");
+        QTest::addColumn<QString>("value");
+        QTest::addColumn<QString>("sentence");
+        QTest::newRow("no score") << "/vocab/3"
+                                  << R"(["a"])"
+                                  << "entry 3 of the vocabulary is not a piece and its score";
+        QTest::newRow("unk_id") << "/unk_id"
+                                << "4"
+                                << "unk_id is not the number of a piece";
+        QTest::newRow("a map") << "/vocab"
+                               << R"({"a":3})"
+                               << "the model has no list 'vocab'";
+        QTest::newRow("nothing unknown") << "/unk_id"
+                                         << "null"
+                                         << "no token for the character U+00E9";
+    }
+    void badUnigrams() {
+        QFETCH(QString, pointer);
+        QFETCH(QString, value);
+        QFETCH(QString, sentence);
+        Json json = unigramOf({{"a", -1.0}});
+        json["model"][Json::json_pointer(pointer.toStdString())] = parseJson(value.toStdString(), "test");
+        const QString found = QString::fromStdString(errorOf([&] { open(json)->encode("aé"); }));
+        QVERIFY2(found.contains(sentence), qPrintable(found));
+    }
+
+    /// What a template puts around a text is told, never encoded; tokenizer_config.json may take BOS away.
+    void templates() {
+        Json json = tokenizerOf(toyPieces(300));
+        const auto token = [](const char* name) { return Json{{"SpecialToken", {{"id", name}, {"type_id", 0}}}}; };
+        json["post_processor"]["single"] = {token("<s>"), token("</s>"), {{"Sequence", {{"id", "A"}}}}, token("</s>")};
+        const auto around = open(json);
+        QCOMPARE(show({around->before().begin(), around->before().end()}), QString("1 2"));
+        QCOMPARE(show({around->after().begin(), around->after().end()}), QString("2"));
+        QCOMPARE(around->bos().value_or(-1), 1);
+        writeFile(folder() / "tokenizer_config.json", R"({"add_bos_token":false})");
+        QCOMPARE(open(json)->before().size(), std::size_t(1));
+        writeFile(folder() / "tokenizer_config.json", R"({"add_bos_token":true,"bos_token":"<s>"})");
+        json["post_processor"] = nullptr;
+        QCOMPARE(open(json)->before().front(), 1);
+    }
+
+    /// The first piece of a text by Metaspace's rule, by WordPiece's, and without a decoder.
+    void firstPieces_data() {
+        QTest::addColumn<QString>("decoder");
+        QTest::addColumn<QString>("text");
+        QTest::newRow("metaspace") << R"({"type":"Metaspace","replacement":"▁"})"
+                                   << "    b##c";
+        QTest::newRow("metaspace, never") << R"({"type":"Metaspace","prepend_scheme":"never"})"
+                                          << "      b##c";
+        QTest::newRow("wordpiece") << R"({"type":"WordPiece","prefix":"##","cleanup":true})"
+                                   << "▁▁ ▁▁ ▁▁bc";
+        QTest::newRow("none") << "null"
+                              << "▁▁ ▁▁ ▁▁b ##c";
+    }
+    void firstPieces() {
+        QFETCH(QString, decoder);
+        QFETCH(QString, text);
+        Json json = tokenizerOf({"<unk>", "<s>", "</s>", "▁▁", "▁▁b", "##c"});
+        json["decoder"] = parseJson(decoder.toStdString(), "test");
+        const auto tokenizer = open(json);
+        QCOMPARE(QString::fromStdString(tokenizer->decode(std::vector<TokenId>{1, 3, 3, 4, 5})), text);
+        QCOMPARE(tokenizer->firstBytes(3), tokenizer->decode(std::vector<TokenId>{3}));
     }
 
     void badSpecialTokens() {

@@ -110,6 +110,7 @@ class TestEngine : public QObject {
         auto scripts = three();
         scripts["math"].maxPositions = 9;
         scripts["poetry"].maxPositions = 5;  // switched off: must not end the text of the others
+        for (TokenId id = 0; id < 259; ++id) scripts["poetry"].stopIds.push_back(id);
         Engine engine(opener(scripts));
         Session s = threeSession(100);
         s.specialists[1].enabled = false;
@@ -119,6 +120,9 @@ class TestEngine : public QObject {
         QCOMPARE(said.tokens().size(), std::size_t{9});
         QVERIFY(!said.started[0].store->row(5, 2).empty());
         QVERIFY(said.started[0].store->row(6, 2).empty());
+        s.specialists[0].prefix = "ab";  // takes two of the nine
+        QCOMPARE(decode(engine, request(s)).tokens().size(), std::size_t{7});
+        s.specialists[0].prefix.clear();
         s.prompt = "longer than nine";
         const Said tooLong = decode(engine, request(s));
         QCOMPARE(tooLong.failures.size(), std::size_t{1});

@@ -37,6 +37,23 @@ class TestLanes : public QObject {
         QVERIFY(said.steps[6]->revision > said.steps[5]->revision);
     }
 
+    void whatWasChosenByHandStaysSo() {
+        Engine engine(opener(three()));
+        const Session s = threeSession(8);
+        const Said then = decode(engine, request(s));
+        RecomposeRequest r;
+        r.session = s;
+        r.stopIds = then.started[0].stopIds;
+        r.sources = then.started[0].sources;
+        r.tokens = then.tokens();
+        r.forced = {6};
+        r.promptLength = 3;
+        r.store = then.started[0].store;
+        engine.recompose(r);
+        const Said said = wait(engine);
+        for (const StepPtr& step : said.recomposed.back().steps) QCOMPARE(step->forced, step->position == 6);
+    }
+
     void recomposeIsTheDecode() {
         Engine engine(opener(three()));
         const Session s = threeSession(40);

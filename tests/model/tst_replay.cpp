@@ -141,6 +141,30 @@ class TestReplay : public QObject, Scratch {
         QVERIFY2(verdict.sentence.find(wanted) != std::string::npos, verdict.sentence.c_str());
     }
 
+    /// What log p may differ by: less on the device the run was decoded on than on another.
+    void toleranceOfTheDevice_data() {
+        QTest::addColumn<QByteArray>("device");
+        QTest::addColumn<double>("gap");
+        QTest::addColumn<Kind>("kind");
+        QTest::newRow("same, below") << QByteArray("cpu") << 5e-5 << Kind::WithinTolerance;
+        QTest::newRow("same, above") << QByteArray("cpu") << 5e-4 << Kind::Diverged;
+        QTest::newRow("another, below") << QByteArray("cuda:0") << 2e-3 << Kind::WithinTolerance;
+        QTest::newRow("another, above") << QByteArray("cuda:0") << 2e-2 << Kind::Diverged;
+    }
+    void toleranceOfTheDevice() {
+        QFETCH(QByteArray, device);
+        QFETCH(double, gap);
+        QFETCH(Kind, kind);
+        decode();
+        edit(run() / "summary.json", [&](OrderedJson& s) { s["device"] = device.toStdString(); });
+        editRow(run(), 4, [&](OrderedJson& r) { r["log_probs"]["composed"] = r["log_probs"]["composed"].get<double>() + gap; });
+        RunOptions options = scripted();
+        options.device = "cpu";
+        const ReplayVerdict verdict = replay(run(), options);
+        QCOMPARE(verdict.kind, kind);
+        QVERIFY(std::abs(verdict.gap - gap) < 1e-9);
+    }
+
     void theLineIsNamedOnce() {
         decode();
         const std::string text = compute::readFile(run() / "trace.jsonl");

@@ -79,6 +79,7 @@ class TestRunner : public QObject {
             QCOMPARE(r["log_probs"]["composed"].get<float>(), step.composedLogProb);
             QVERIFY(!r["log_probs"].contains("poetry"));  // has no say: neither fed nor written
             QVERIFY(r["activity"].contains("math") && !r["activity"].contains("base"));
+            QCOMPARE(r["eos"]["composed"].get<double>(), step.diagnostics.eosComposed);
             QCOMPARE(r["top"].size(), std::size_t{20});
             QCOMPARE(r["top"][0]["log_probs"]["temperature"].get<float>(), step.top[0].temperature);
             QVERIFY(r["top"][0]["log_probs"].contains("base"));
@@ -95,6 +96,20 @@ class TestRunner : public QObject {
         QVERIFY(summary["versions"].contains("counterpoint"));
         QCOMPARE(Json::parse(compute::readFile(folder("rows") / "session.json"))["base"]["path"].get<std::string>(),
                  fs::path("/scripted/model").lexically_relative(folder("rows")).string());
+    }
+
+    // What no row of a plain run has.
+    void greedyAndSilentRows() {
+        RunResult result = runSession(threeSession(2), scripted());
+        const auto step = std::make_shared<compute::Step>(*result.trace.steps.back());
+        step->greedy = true;
+        step->diagnostics.noSay = 3;
+        result.trace.steps.back() = step;
+        const std::string lines = traceJsonl(result.trace);
+        const Json first = Json::parse(lines.substr(0, lines.find('\n')));
+        const Json last = Json::parse(lines.substr(lines.rfind('\n', lines.size() - 2) + 1));
+        QVERIFY(!first.contains("greedy") && last["greedy"].get<bool>());
+        QCOMPARE(last["no_say"].get<int>(), 3);
     }
 
     // w = 0: R1 skips it, the run keeps its rows all the same.

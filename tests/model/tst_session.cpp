@@ -178,6 +178,8 @@ class TestSession : public QObject {
         QCOMPARE(r.specialists[1].source, 2);
         QCOMPARE(*r.specialists[0].mask.tokens, (std::vector<compute::TokenId>{3, 9}));
         QCOMPARE(r.seed, 18446744073709551615ull);
+        QCOMPARE(r.floor, 0.1);
+        QCOMPARE(r.klBudget, std::optional<double>(5e-324));
         s.decoding.stopIds.reset();
         QCOMPARE(toRecipe(s, {50, 2}, 0).stopIds, (std::vector<compute::TokenId>{2, 50}));
     }

@@ -12,14 +12,14 @@ GradientGap checkGradient(std::uint64_t seed) {
         {.vocabulary = 24, .dim = 16, .hidden = 24, .layers = 2, .heads = 4, .keyValueHeads = 2, .maxPositions = 16},
         seed);
     for (const auto& [name, p] : model.parameters()) {
-        const at::NoGradGuard noGrad;
+        const c10::NoGradGuard noGrad;
         // Weights of order 0.3, norms off one: nothing is near the place where a term would vanish.
         *p = (at::randn(p->sizes(), at::kDouble) * 0.3 + (p->dim() == 1 ? 1.0 : 0.0)).set_requires_grad(true);
     }
     const auto ids = at::randint(0, 24, {2, 9}, at::kLong), targets = at::randint(0, 24, {2, 9}, at::kLong);
     crossEntropy(model, ids, targets, 0).backward();
     GradientGap gap;
-    const at::NoGradGuard noGrad;
+    const c10::NoGradGuard noGrad;
     for (const auto& [name, p] : model.parameters()) {
         const auto value = p->view(-1), gradient = p->grad().reshape(-1);
         for (std::int64_t k = 0; k < 6; ++k) {

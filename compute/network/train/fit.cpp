@@ -19,7 +19,7 @@ double rateAt(const FitOptions& o, std::int64_t step) {
 }
 
 std::vector<at::Tensor> copyOf(Llama& model) {
-    const at::NoGradGuard noGrad;
+    const c10::NoGradGuard noGrad;
     std::vector<at::Tensor> out;
     for (const auto& [name, p] : model.parameters()) out.push_back(p->detach().clone());
     return out;
@@ -71,7 +71,7 @@ FitResult fit(Llama& model, WindowStream& stream, const std::vector<std::vector<
         result.points.push_back(point);
         if (progress) progress(point);
     }
-    const at::NoGradGuard noGrad;
+    const c10::NoGradGuard noGrad;
     const auto parameters = model.parameters();
     for (std::size_t i = 0; i < best.size(); ++i) parameters[i].second->copy_(best[i]);
     result.epochs = stream.epochs();

@@ -129,7 +129,7 @@ at::Tensor crossEntropy(const Llama& m, const at::Tensor& ids, const at::Tensor&
 }
 
 std::pair<double, std::int64_t> heldOutLoss(const Llama& m, const std::vector<std::vector<TokenId>>& stories) {
-    const at::NoGradGuard noGrad;
+    const c10::NoGradGuard noGrad;
     // Stories of like length share a batch, so that little of it is padding.
     std::vector<std::size_t> order(stories.size());
     std::iota(order.begin(), order.end(), std::size_t{0});

@@ -8,6 +8,7 @@
 // check of the gradient). Dropout acts on the embedding and on what each block adds to the residual. Thread: one owner.
 
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 
 #include <cstdint>
 #include <string>

@@ -95,7 +95,7 @@ Llama readModel(const std::filesystem::path& directory) {
     s.normEpsilon = config.at("rms_norm_eps").get<double>();
     Llama model = initialise(s, 0);
     const auto files = compute::Safetensors::openDirectory(directory);
-    const at::NoGradGuard noGrad;
+    const c10::NoGradGuard noGrad;
     for (const auto& [name, parameter] : model.parameters()) {
         const auto* view = files.find(name);
         if (view == nullptr || at::IntArrayRef(view->shape) != parameter->sizes())

@@ -23,7 +23,7 @@ Optimiser::Optimiser(Llama& model, const OptimiserOptions& options) : m_options(
 }
 
 void Optimiser::step(double rate) {
-    const at::NoGradGuard noGrad;
+    const c10::NoGradGuard noGrad;
     const OptimiserOptions& o = m_options;
     double norm = 0;
     for (const Slot& s : m_slots) norm += s.parameter->grad().pow(2).sum().item<double>();
