@@ -257,6 +257,39 @@ class TestGgufTokenizer : public QObject, Scratch {
         QVERIFY2(found.find(says.toStdString()) != std::string::npos, found.c_str());
         QVERIFY(found.starts_with((folder() / "x.gguf").string()));
     }
+
+    /// Thousands of damaged files, the same in every run: opened, or refused in one line (run under the sanitizers
+    /// too).
+    void damagedFiles() {
+        GgufTokens tokens = small();
+        GgufWriter w;
+        tokens.write(w);
+        w.whole("tokenizer.ggml.bos_token_id", 1);
+        w.tensor("a", {2, 3}, {1, 2, 3, 4, 5, 6});
+        const std::string good = w.bytes();
+        std::mt19937 random(11);
+        int refusedOnes = 0;
+        for (int i = 0; i < 2000; ++i) {
+            std::string bytes = good;
+            for (auto n = 1 + random() % 4; n > 0; --n) {
+                const std::size_t at = random() % bytes.size();
+                if (random() % 16 == 0)
+                    bytes.resize(at + 1);
+                else if (random() % 4 == 0)
+                    bytes.erase(at, 1 + random() % 8);
+                else
+                    bytes[at] = static_cast<char>(random() % 8 == 0 ? 255 : bytes[at] ^ (1 << random() % 8));
+            }
+            std::ofstream(folder() / "x.gguf", std::ios::binary) << bytes;
+            const std::string found = errorOf([&] {
+                const auto gguf = Gguf::open(folder() / "x.gguf");
+                openGgufTokenizer(*gguf)->encode("aaab  \u00e9<turn>", {.controlTokens = true});
+            });
+            QVERIFY(found.find('\n') == std::string::npos);
+            refusedOnes += found.empty() ? 0 : 1;
+        }
+        QVERIFY(refusedOnes > 1000 && refusedOnes < 2000);
+    }
 };
 
 QTEST_GUILESS_MAIN(TestGgufTokenizer)
