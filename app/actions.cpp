@@ -36,8 +36,9 @@ QAction* Actions::add(ActionRow row) {
     action->setStatusTip(row.help);
     const QString keys = row.keys.toString(QKeySequence::NativeText);
     action->setToolTip(keys.isEmpty() ? row.help : QStringLiteral("%1 (%2)").arg(row.help, keys));
-    QObject::connect(action, &QAction::triggered, m_window,
-                     [this, run = std::move(row.run)] { widgets::attempt(m_document, run); });
+    QObject::connect(
+        action, &QAction::triggered, m_window,
+        [this, run = std::move(row.run), id = row.id.toStdString()] { widgets::attempt(m_document, run, id); });
     if (row.separated) menu(row.menu)->addSeparator();
     adopt(row.id, row.menu, action);
     m_window->addAction(action);

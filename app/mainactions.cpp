@@ -6,16 +6,20 @@
 #include <QFileDialog>
 #include <QLabel>
 #include <QMessageBox>
+#include <QPlainTextEdit>
 #include <QToolBar>
+#include <QVBoxLayout>
 
 #include "app/lanefacts.h"
 #include "app/mainwindow.h"
 #include "compute/version.h"
+#include "widgets/attempt.h"
 #include "widgets/palette.h"
 
 namespace counterpoint::app {
 
 namespace fs = std::filesystem;
+using widgets::attempt;
 using widgets::Glyph;
 
 void MainWindow::buildActions() {
@@ -23,20 +27,19 @@ void MainWindow::buildActions() {
     const QString file = tr("File"), edit = tr("Edit"), decode = tr("Decode"), rack = tr("Rack"), view = tr("View"),
                   help = tr("Help");
     const QStringList sessions = {tr("Sessions (*.session.json *.json)"), tr("All files (*)")};
-    const QStringList opens = {tr("Sessions and GGUF models (*.session.json *.json *.gguf)"), tr("All files (*)")};
+    const QStringList openable = {
+        tr("Sessions, GGUF files and recordings (*.session.json *.json *.gguf *.safetensors)"), tr("All files (*)")};
 
     a.add({.id = "file.open",
            .menu = file,
-           .text = tr("Open session or GGUF…"),
-           .help = tr("Open a session file, or a GGUF file as the base"),
+           .text = tr("Open session…"),
+           .help = tr("Open a session file, a GGUF file or a recording"),
            .keys = QKeySequence::Open,
            .glyph = Glyph::Open,
-           .run = [this, opens] {
-               afterUnsaved([this, opens] {
-                   ask(false, false, tr("Open session or GGUF"), opens, [this](const fs::path& path) {
-                       m_document.open(path);
-                       remember(path);
-                   });
+           .run = [this, openable] {
+               afterUnsaved([this, openable] {
+                   ask(false, false, tr("Open session or recording"), openable,
+                       [this](const fs::path& path) { openFile(path); });
                });
            }});
     a.add({.id = "file.openModel",
@@ -47,10 +50,7 @@ void MainWindow::buildActions() {
            .glyph = {},
            .run = [this] {
                afterUnsaved([this] {
-                   ask(false, true, tr("Open model directory"), {}, [this](const fs::path& path) {
-                       m_document.open(path);
-                       remember(path);
-                   });
+                   ask(false, true, tr("Open model directory"), {}, [this](const fs::path& path) { openFile(path); });
                });
            }});
     refreshRecent();
@@ -181,8 +181,24 @@ void MainWindow::buildActions() {
            .keys = QKeySequence("Ctrl+Shift+A"),
            .glyph = Glyph::Plus,
            .run = [this] {
-               ask(false, true, tr("Add specialist"), {},
-                   [this](const fs::path& path) { m_document.addSpecialist(path); });
+               ask(false, true, tr("Add specialist"), {}, [this](const fs::path& path) {
+                   attempt(
+                       m_document, [&] { m_document.addSpecialist(path); }, "rack.add");
+               });
+           }});
+    a.add({.id = "rack.addRecording",
+           .menu = rack,
+           .text = tr("Add GGUF file or recording…"),
+           .help = tr("Add the model of a GGUF file, or what a recording holds and the rack has not"),
+           .keys = {},
+           .glyph = {},
+           .run = [this] {
+               ask(false, false, tr("Add GGUF file or recording"),
+                   {tr("GGUF files and recordings (*.gguf *.safetensors)"), tr("All files (*)")},
+                   [this](const fs::path& path) {
+                       attempt(
+                           m_document, [&] { m_document.addSpecialist(path); }, "rack.addRecording");
+                   });
            }});
     a.add({.id = "rack.reload",
            .menu = rack,
@@ -257,6 +273,13 @@ void MainWindow::buildActions() {
            .keys = QKeySequence("F1"),
            .glyph = {},
            .run = [this] { showShortcuts(); }});
+    a.add({.id = "help.notices",
+           .menu = help,
+           .text = tr("Earlier notices"),
+           .help = tr("What was said and has gone, the newest first"),
+           .keys = {},
+           .glyph = {},
+           .run = [this] { showNotices(); }});
     a.add({.id = "help.about",
            .menu = help,
            .text = tr("About Counterpoint"),
@@ -297,7 +320,7 @@ void MainWindow::buildToolBar() {
     m_device->setToolTip(tr("Where the sources compute; changing it loads them again"));
     m_device->addItem(QStringLiteral("cpu"), QStringLiteral("cpu"));
     connect(m_device, &QComboBox::activated, this, [this](int row) {
-        widgets::attempt(m_document, [&] { m_document.setDevice(m_device->itemData(row).toString().toStdString()); });
+        attempt(m_document, [&] { m_document.setDevice(m_device->itemData(row).toString().toStdString()); });
     });
     bar->addWidget(m_device);
     auto* space = new QWidget;
@@ -346,6 +369,26 @@ void MainWindow::showShortcuts() {
     row(tr("Enter"), tr("branch from the selected token of the distribution"));
     row(tr("Alt+↑  Alt+↓"), tr("move a specialist in the rack"));
     box->setText(QStringLiteral("<table>%1</table>").arg(rows));
+    box->open();
+}
+
+void MainWindow::showNotices() {
+    auto* box = new QDialog(this);
+    box->setObjectName(QStringLiteral("pastNotices"));
+    box->setAttribute(Qt::WA_DeleteOnClose);
+    box->setWindowTitle(tr("Earlier notices"));
+    QString text;
+    const auto& past = m_document.pastNotices();
+    for (auto notice = past.rbegin(); notice != past.rend(); ++notice)
+        text +=
+            QString::fromStdString(notice->sentence + "\n" + (notice->details.empty() ? "" : notice->details + "\n")) +
+            QLatin1Char('\n');
+    auto* list = new QPlainTextEdit(text.isEmpty() ? tr("Nothing was said yet that is not still there.") : text);
+    list->setObjectName(QStringLiteral("pastNotices.text"));
+    list->setReadOnly(true);
+    list->setAccessibleName(box->windowTitle());
+    (new QVBoxLayout(box))->addWidget(list);
+    box->resize(640, 320);
     box->open();
 }
 

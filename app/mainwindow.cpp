@@ -7,6 +7,7 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QImageReader>
+#include <QLineEdit>
 #include <QMessageBox>
 #include <QMimeData>
 #include <QPainter>
@@ -15,7 +16,6 @@
 #include <QToolBar>
 
 #include "app/lanefacts.h"
-#include "model/modelfiles.h"
 #include "widgets/attempt.h"
 #include "widgets/dialpanel.h"
 #include "widgets/heldpanel.h"
@@ -208,17 +208,22 @@ void MainWindow::refreshTitle() {
 void MainWindow::openFiles(const std::vector<fs::path>& files) {
     bool first = m_document.session().base.path.empty();
     for (const fs::path& file : files) {
-        const bool session = !fs::is_directory(file) && !model::isModel(file);
-        attempt(m_document, [&] {
-            if (first || session) {
-                m_document.open(file);
-                remember(file);
-            } else {
-                m_document.addSpecialist(file);
-            }
-        });
+        const bool session = file.extension() == ".json" || !fs::is_directory(file);
+        if (first || session)
+            openFile(file);
+        else
+            attempt(
+                m_document, [&] { m_document.addSpecialist(file); }, "rack.add");
         first = false;
     }
+}
+
+void MainWindow::openFile(const fs::path& file) {
+    const auto open = [&] {
+        m_document.open(file);
+        remember(file);
+    };
+    attempt(m_document, open, "open");
 }
 
 void MainWindow::remember(const fs::path& file) {
@@ -237,12 +242,10 @@ void MainWindow::refreshRecent() {
     for (const QString& path : m_settings.value(QStringLiteral("recent")).toStringList()) {
         QAction* action = menu->addAction(path);
         connect(action, &QAction::triggered, this, [this, path] {
-            afterUnsaved([this, path] {
-                attempt(m_document, [&] {
-                    m_document.open(path.toStdString());
-                    remember(path.toStdString());
-                });
-            });
+            const fs::path chosen = path.toStdString();
+            if (attempt(
+                    m_document, [&] { Document::check(chosen); }, "open"))
+                afterUnsaved([this, chosen] { openFile(chosen); });
         });
     }
     if (menu->isEmpty()) menu->addAction(tr("nothing opened yet"))->setEnabled(false);
@@ -284,6 +287,8 @@ void MainWindow::ask(bool save, bool folder, const QString& title, const QString
     dialog.setAcceptMode(save ? QFileDialog::AcceptSave : QFileDialog::AcceptOpen);
     dialog.setFileMode(save ? QFileDialog::AnyFile : folder ? QFileDialog::Directory : QFileDialog::ExistingFile);
     dialog.setNameFilters(filters);
+    // selectFile takes no empty name: without this the last answer stood there again.
+    if (auto* name = dialog.findChild<QLineEdit*>(QStringLiteral("fileNameEdit"))) name->clear();
     if (const fs::path& file = m_document.session().file; !file.empty())
         dialog.setDirectory(QString::fromStdString(fs::absolute(file).parent_path().string()));
     m_asked = connect(&dialog, &QFileDialog::fileSelected, this, [this, then = std::move(then)](const QString& file) {
@@ -295,9 +300,12 @@ void MainWindow::ask(bool save, bool folder, const QString& title, const QString
 void MainWindow::saveTo(const fs::path& file) {
     fs::path target = file;
     if (target.extension() != ".json") target += ".session.json";
-    m_document.save(target);
-    remember(target);
-    refreshTitle();
+    const auto save = [&] {
+        m_document.save(target);
+        remember(target);
+        refreshTitle();
+    };
+    attempt(m_document, save, "save");
 }
 
 void MainWindow::exportPlot(const char* action) {
@@ -361,8 +369,14 @@ void MainWindow::dropEvent(QDropEvent* event) {
     if (files.empty())
         return m_document.notify(model::Notice::Level::Warning,
                                  "Only files and folders of this machine can be dropped here.");
-    const bool replaces = std::any_of(files.begin(), files.end(),
-                                      [](const fs::path& f) { return !fs::is_directory(f) && !model::isModel(f); });
+    bool replaces = false;
+    for (const fs::path& file : files) {  // what is refused is refused before anything is asked
+        if (fs::is_directory(file)) continue;
+        replaces = true;
+        if (!attempt(
+                m_document, [&] { Document::check(file); }, "open"))
+            return;
+    }
     if (!replaces) return openFiles(files);
     afterUnsaved([this, files] { openFiles(files); });
 }

@@ -65,6 +65,8 @@ class MainWindow : public QMainWindow {
     void refreshTitle();
     void refreshRecent();
     void markPerspective();
+    /// A throw becomes a notice.
+    void openFile(const std::filesystem::path& file);
     void remember(const std::filesystem::path& file);
     void ask(bool save, bool folder, const QString& title, const QStringList& filters,
              std::function<void(const std::filesystem::path&)> then);
@@ -73,6 +75,7 @@ class MainWindow : public QMainWindow {
     void applyTheme(bool dark);
     void showAbout();
     void showShortcuts();
+    void showNotices();
     /// At once, or when the person has said what becomes of changes that are not saved; never where they cancel.
     void afterUnsaved(std::function<void()> then);
 

@@ -13,6 +13,8 @@ namespace {
 constexpr double kMaxSeed = 18446744073709551615.0;
 
 constexpr std::array kDials = {
+    DialSpec{"rule", "Rule", "", "", DialKind::Choice, 0, 1, 0, 1, false, false, DialActs::Stored, "product|mixture", "R1",
+             "product: weighted differences of log-probabilities are added to the base. mixture: probabilities are averaged, the base's weight being 1: the baseline to compare with."},
     DialSpec{"temperature", "Temperature", "τ", "", DialKind::Real, 0.0, 5.0, 0.7, 0.01, false, false, DialActs::Stored, "", "R1",
              "Divides the whole product, sources and priors together. 0 is greedy: the most probable token, lowest id on ties."},
     DialSpec{"top_k", "Top-k", "", "tokens", DialKind::Integer, 0, 1e6, 0, 1, false, true, DialActs::Stored, "", "R2",

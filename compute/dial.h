@@ -15,7 +15,7 @@ enum class DialKind { Real, Integer, Choice, Switch };
 enum class DialActs { Stored, Decode };
 
 struct DialSpec {
-    std::string_view id;     ///< JSON key in "decoding", e.g. "top_p"
+    std::string_view id;     ///< JSON key in "decoding", e.g. "top_p"; "rule" stands above it, in the session
     std::string_view title;  ///< "Top-p"
     std::string_view symbol; ///< "τ", may be empty
     std::string_view unit;   ///< "nats", may be empty
@@ -29,7 +29,7 @@ struct DialSpec {
     std::string_view help;       ///< one or two sentences
 };
 
-/// Every dial of "decoding" in the order of the panel.
+/// The rule and every dial of "decoding" in the order of the panel.
 COUNTERPOINT_API std::span<const DialSpec> decodingDials();
 /// The row with that id; throws Error when there is none.
 COUNTERPOINT_API const DialSpec& dial(std::string_view id);

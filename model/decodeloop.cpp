@@ -55,7 +55,7 @@ class Decoder {
 
     void start() {
         const auto tokenizer = m_rack.tokenizer();
-        m_tokens = m_request.ids.empty() ? promptTokens(m_session, tokenizer.get(), m_rack.vocabulary()) : m_request.ids;
+        m_tokens = m_request.ids.empty() ? tokensToBegin(tokenizer.get()) : m_request.ids;
         requireStopIds(m_session, m_rack.vocabulary());
         m_promptLength = m_request.promptLength < 0 ? length() : std::min(m_request.promptLength, length());
         m_rack.prepare(m_session, m_request.feedAll);
@@ -68,6 +68,13 @@ class Decoder {
             m_bytes.push_back(standingBytes(tokenizer.get(), m_tokens, i));
         m_outbox.push(TraceStarted{m_request.trace, m_tokens, m_bytes, m_promptLength, m_session.sourceNames(), m_store, tokenizer,
                                    m_rack.statedStopIds(m_session), m_session.decoding.seed});
+    }
+
+    /// SPEC.md 2: scoring goes over the prompt, or over a recording's own tokens.
+    std::vector<TokenId> tokensToBegin(const compute::Tokenizer* tokenizer) const {
+        if (m_session.mode == Mode::Score && !m_session.promptIds)
+            if (std::vector<TokenId> recorded = m_rack.recordedTokens(m_session); !recorded.empty()) return recorded;
+        return promptTokens(m_session, tokenizer, m_rack.vocabulary());
     }
 
     /// Dials that act on stored rows; the rack itself (paths, prefixes, temperatures) stays as the trace began.
@@ -126,10 +133,24 @@ class Decoder {
         for (;;) {
             takeRecipe();
             if (m_newTokens >= (m_request.maxNewTokens >= 0 ? m_request.maxNewTokens : m_maxNewTokens)) return finish("limit");
-            if (m_limit > 0 && length() >= m_limit) return finish("context");
+            if (m_limit > 0 && length() >= m_limit) {
+                if (goesOn() && !m_rack.recordedTokens(m_session).empty()) refuseToGoOn();
+                return finish("context");
+            }
             if (!publish(length(), std::nullopt)) return end("user");
             if (stops(m_tokens.back())) return endAt(m_tokens.back());
         }
+    }
+
+    /// A trace that is there already was asked for more, and nothing more has come.
+    bool goesOn() const { return !m_request.ids.empty() && m_newTokens == 0; }
+    [[noreturn]] static void refuseToGoOn() {
+        throw compute::Error({.where = "the recording",
+                              .what = "it ends here, and a recording cannot go on",
+                              .expected = {},
+                              .found = {},
+                              .advice = "open the model itself to decode more",
+                              .details = {}});
     }
 
     void endAt(TokenId id) {

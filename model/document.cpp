@@ -36,7 +36,7 @@ bool sameDials(const Session& a, const Session& b) {
 bool sameRack(const Session& a, const Session& b) {
     if (a.sourceCount() != b.sourceCount()) return false;
     for (std::size_t i = 0; i < a.sourceCount(); ++i)
-        if (a.source(i).name != b.source(i).name || a.resolve(a.source(i).path) != b.resolve(b.source(i).path)) return false;
+        if (a.source(i).name != b.source(i).name || a.sourceKey(i) != b.sourceKey(i)) return false;
     return true;
 }
 
@@ -118,7 +118,7 @@ void Document::wake() {
 void Document::loadSources() {
     Private& p = *m_private;
     for (std::size_t i = 0; i < m_session.sourceCount(); ++i) {
-        SourceStatus& status = p.sources[m_session.resolve(m_session.source(i).path).string()];
+        SourceStatus& status = p.sources[m_session.sourceKey(i)];
         if (status.state != SourceStatus::State::Ready || status.info.device != m_device)
             status = {.state = SourceStatus::State::Loading, .info = {}, .fingerprint = {}, .message = {}};
     }
@@ -226,7 +226,7 @@ void Document::stop() {
 
 SourceStatus Document::status(std::size_t source) const {
     if (source >= m_session.sourceCount()) return {};
-    const auto found = m_private->sources.find(m_session.resolve(m_session.source(source).path).string());
+    const auto found = m_private->sources.find(m_session.sourceKey(source));
     return found != m_private->sources.end() ? found->second : SourceStatus{};
 }
 
@@ -344,16 +344,31 @@ PlotData Document::plot(std::string_view diagnosticId) const {
 
 // -- notices ----------------------------------------------------------------------------------------------------------
 
-void Document::notify(Notice::Level level, std::string sentence, std::string details) {
+void Document::notify(Notice::Level level, std::string sentence, std::string details, std::string about) {
+    retire([&](const Notice& n) { return !about.empty() && n.about == about; });
     // The same fact about three sources is one line to read, not three.
     const auto same = [&](const Notice& n) { return level == Notice::Level::Info && n.level == level && n.sentence == sentence; };
     if (std::any_of(m_notices.begin(), m_notices.end(), same)) return;
-    m_notices.push_back({level, std::move(sentence), std::move(details), m_private->nextNotice++});
+    m_notices.push_back({level, std::move(sentence), std::move(details), m_private->nextNotice++, std::move(about)});
     Q_EMIT noticesChanged();
 }
 
+bool Document::retire(const std::function<bool(const Notice&)>& over) {
+    constexpr std::size_t kPast = 100;
+    const auto going = std::stable_partition(m_notices.begin(), m_notices.end(), [&](const Notice& n) { return !over(n); });
+    const bool any = going != m_notices.end();
+    m_past.insert(m_past.end(), std::make_move_iterator(going), std::make_move_iterator(m_notices.end()));
+    m_notices.erase(going, m_notices.end());
+    if (m_past.size() > kPast) m_past.erase(m_past.begin(), m_past.end() - kPast);
+    return any;
+}
+
+void Document::settled(std::string_view about) {
+    if (retire([about](const Notice& n) { return !about.empty() && n.about == about; })) Q_EMIT noticesChanged();
+}
+
 void Document::dismiss(int id) {
-    if (std::erase_if(m_notices, [id](const Notice& n) { return n.id == id; }) > 0) Q_EMIT noticesChanged();
+    if (retire([id](const Notice& n) { return n.id == id; })) Q_EMIT noticesChanged();
 }
 
 }  // namespace counterpoint::model

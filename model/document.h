@@ -7,6 +7,7 @@
 
 #include <QObject>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,6 +20,7 @@ struct Notice {
     enum class Level { Info, Warning, Failure } level = Level::Info;
     std::string sentence, details;
     int id = 0;
+    std::string about;  ///< the operation it is an outcome of; empty: none
 };
 
 /// What is known of a source of the rack, for lights and hover.
@@ -45,11 +47,13 @@ class Document : public QObject {
     void undo();
     void redo();
     bool modified() const;
-    /// A session or a model directory; throws Error, then nothing has changed. Where its sources cannot be loaded later,
+    /// A session, a model directory or a recording; throws Error, then nothing has changed. Where its sources cannot be loaded later,
     /// or are stopped loading, a notice says so and what was open and ready comes back, traces and undo included.
     void open(const std::filesystem::path& file);
+    /// Throws what open would, and changes nothing.
+    static void check(const std::filesystem::path& file);
     void save(const std::filesystem::path& file);
-    void addSpecialist(const std::filesystem::path& directory);
+    void addSpecialist(const std::filesystem::path& file);   ///< a model directory, or a recording with all its sources
 
     // -- engine -------------------------------------------------------------------------------------------------------
     void loadSources();                             ///< called by open and when the rack gains a source
@@ -81,8 +85,13 @@ class Document : public QObject {
 
     // -- notices ------------------------------------------------------------------------------------------------------
     const std::vector<Notice>& notices() const { return m_notices; }
-    void notify(Notice::Level level, std::string sentence, std::string details = {});
+    /// `about`: the operation this is the outcome of ("Exporting"): it takes the place of that operation's last one.
+    void notify(Notice::Level level, std::string sentence, std::string details = {}, std::string about = {});
+    /// The operation went well and there is nothing to say of it: what it said last is over.
+    void settled(std::string_view about);
     void dismiss(int id);
+    /// What was closed, went by itself or was replaced, oldest first; the last hundred.
+    const std::vector<Notice>& pastNotices() const { return m_past; }
 
     Engine& engine() { return *m_engine; }
 
@@ -106,6 +115,8 @@ class Document : public QObject {
     void replaceSession(Session session, View view);
     void openBefore();              ///< what was open before a file that could not be loaded
     bool shows(const Session& session) const;
+    /// Moves the notices that `over` says yes to to the past ones; whether there were any.
+    bool retire(const std::function<bool(const Notice&)>& over);
     Trace* present();
     void followEnd();
     void settle(bool decodeQuiet, bool analysisQuiet);   ///< after the outbox was emptied: what a quiet lane left open is over
@@ -124,7 +135,7 @@ class Document : public QObject {
     std::unique_ptr<Engine> m_engine;
     std::vector<std::shared_ptr<Trace>> m_traces;
     View m_view;
-    std::vector<Notice> m_notices;
+    std::vector<Notice> m_notices, m_past;
     std::string m_device = "cpu", m_activity;
     double m_progress = -1;
     bool m_running = false, m_paused = false, m_loading = false, m_recomposing = false, m_ready = false, m_follow = true;

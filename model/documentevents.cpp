@@ -48,13 +48,14 @@ void Document::tick() {
 }
 
 void Document::on(const SourceLoaded& e) {
-    m_private->sources[e.info.path] = {
+    m_private->sources[e.key] = {
         .state = SourceStatus::State::Ready, .info = e.info, .fingerprint = e.fingerprint, .message = {}};
     m_private->tellStatus = true;
 }
 
 void Document::on(const Loaded& e) {
     for (const std::string& sentence : e.notices) notify(Notice::Level::Info, sentence);
+    settled("Loading");
     m_private->before.reset();
     m_loading = false;
     m_ready = true;
@@ -73,10 +74,10 @@ void Document::on(const Progress& e) {
 
 void Document::on(const Failure& e) {
     if (m_loading)
-        for (auto& [path, status] : m_private->sources)
+        for (auto& [key, status] : m_private->sources)
             if (status.state == SourceStatus::State::Loading)
                 status = {.state = SourceStatus::State::Failed, .info = {}, .fingerprint = {}, .message = e.sentence};
-    notify(Notice::Level::Failure, e.sentence, e.details);
+    notify(Notice::Level::Failure, e.sentence, e.details, e.operation);
     m_private->tellStatus = true;
 }
 
@@ -131,6 +132,7 @@ void Document::on(const StepDone& e) {
 void Document::on(const TraceEnded& e) {
     Private& p = *m_private;
     p.pending.erase(e.trace);
+    if (e.stop != "error") settled("Decoding");
     for (const auto& t : m_traces) {
         if (t->id != e.trace) continue;
         t->stop = e.stop;
@@ -159,6 +161,7 @@ void Document::on(const Recomposed& e) {
     if (e.flip >= 0 || e.last) shown->flip = e.flip >= 0 ? std::optional(e.flip) : std::nullopt;
     p.tellTrace = true;
     if (!e.last) return;
+    settled("Recomposing");
     m_recomposing = false;
     p.recomposing.reset();
     p.tellRecomposed = p.tellStatus = true;
@@ -166,8 +169,8 @@ void Document::on(const Recomposed& e) {
 
 void Document::on(const Hashed& e) {
     m_private->hashes[e.path] = e.sha256;
-    for (auto& [path, status] : m_private->sources)
-        if (path == e.path) status.info.weightsSha256 = e.sha256;
+    for (auto& [key, status] : m_private->sources)
+        if (status.info.path == e.path) status.info.weightsSha256 = e.sha256;
     for (std::size_t i = 0; i < m_session.sourceCount(); ++i) {
         const SourceEntry& s = m_session.source(i);
         if (m_session.resolve(s.path) == e.path && !s.sha256.empty() && s.sha256 != e.sha256)
@@ -183,7 +186,7 @@ void Document::settle(bool decodeQuiet, bool analysisQuiet) {
     Private& p = *m_private;
     if (decodeQuiet && std::exchange(m_loading, false)) {
         // A load that was stopped or failed: what was open before is still open.
-        for (auto& [path, status] : p.sources)
+        for (auto& [key, status] : p.sources)
             if (status.state == SourceStatus::State::Loading) status.state = SourceStatus::State::Unloaded;
         m_progress = -1;
         m_activity.clear();

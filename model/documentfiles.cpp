@@ -1,44 +1,20 @@
 // Document: what can be opened, and saving.
 
-#include "compute/error.h"
 #include "model/documentprivate.h"
-#include "model/modelfiles.h"
-
-#include <algorithm>
+#include "model/opensession.h"
 
 namespace counterpoint::model {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-[[noreturn]] void refuse(const fs::path& file, const std::string& what, const std::string& expected) {
-    throw compute::Error({.where = file.string(), .what = what, .expected = expected, .found = {}, .advice = {}, .details = {}});
-}
-
-
-Session sessionFrom(const fs::path& file, std::vector<std::string>& warnings) {
-    constexpr const char* kOpens = "a session (.session.json), a model directory or a .gguf file";
-    if (!fs::exists(file)) refuse(file, "there is no such file or folder", {});
-    if (isModel(file)) return sessionForModel(file);
-    if (fs::is_directory(file)) refuse(file, "the folder holds no model", "config.json and *.safetensors in it");
-    const std::string name = file.filename().string();
-    if (name.ends_with(".bank.json") || name.ends_with(".bank.safetensors")) refuse(file, "banks of priors are not read by this version", kOpens);
-    if (name.ends_with(".safetensors")) refuse(file, "recordings are not read by this version", kOpens);
-    if (name.ends_with(".pt") || name.ends_with(".ts")) refuse(file, "TorchScript is not read by this version", kOpens);
-    if (!name.ends_with(".json")) refuse(file, "this kind of file is unknown", kOpens);
-    return readSession(file, warnings);
-}
-
-}  // namespace
-
-bool isModel(const fs::path& path) {
-    return fs::is_directory(path) ? fs::exists(path / "config.json") : path.extension() == ".gguf" && fs::exists(path);
+void Document::check(const fs::path& file) {
+    std::vector<std::string> warnings;
+    (void)openSession(file, warnings);
 }
 
 void Document::open(const fs::path& file) {
     std::vector<std::string> warnings;
-    Session session = sessionFrom(file, warnings);
+    Session session = openSession(file, warnings);
     Private& p = *m_private;
     m_engine->stop();
     for (const auto& t : m_traces)
@@ -104,22 +80,9 @@ void Document::save(const fs::path& file) {
     Q_EMIT sessionChanged();
 }
 
-void Document::addSpecialist(const fs::path& model) {
-    if (!isModel(model)) refuse(model, "this is no model", "a folder with config.json and *.safetensors, or a .gguf file");
+void Document::addSpecialist(const fs::path& file) {
     Session session = m_session;
-    const fs::path path = fs::absolute(model).lexically_normal();
-    // "…/stories-dialogue/hf" is called after the folder that tells something.
-    fs::path named = path.filename().empty() ? path.parent_path() : path;
-    if (named.extension() == ".gguf") named.replace_extension();
-    if (named.filename() == "hf" || named.filename() == "model") named = named.parent_path();
-    const std::vector<std::string> taken = session.sourceNames();
-    const std::string stem = named.filename().string() == "base" ? "base model" : named.filename().string();
-    std::string name = stem;
-    for (int n = 2; std::find(taken.begin(), taken.end(), name) != taken.end(); ++n) name = stem + " " + std::to_string(n);
-    SourceEntry entry;
-    entry.name = name;
-    entry.path = path.string();
-    session.specialists.push_back(std::move(entry));
+    for (SourceEntry& entry : specialistsFrom(file, session)) session.specialists.push_back(std::move(entry));
     setSession(std::move(session));
 }
 

@@ -35,7 +35,7 @@ struct Document::Private {
     std::string merge;             ///< key of the drag that the newest undo step belongs to
     Session saved;
 
-    std::map<std::string, SourceStatus> sources;   ///< by resolved path
+    std::map<std::string, SourceStatus> sources;   ///< by Session::sourceKey
     std::map<std::string, std::string> hashes;     ///< by resolved path
 
     std::map<int, PendingTrace> pending;

@@ -46,19 +46,23 @@ struct Engine::State {
     std::set<std::string> hashed;   ///< decode lane only: paths whose hash was asked for
     std::jthread decodeLane, analysisLane;
 
-    /// The lanes' catcher: whatever is thrown becomes a Failure, and what there was before stays.
+    /// The lanes' catcher: whatever is thrown becomes a Failure, and what there was before stays. `what`: its first word is
+    /// the operation.
     template <class Work>
     void guarded(const std::string& what, const Work& work) {
+        const auto fail = [&](std::string sentence, std::string details) {
+            outbox.push(Failure{std::move(sentence), std::move(details), what.substr(0, what.find(' '))});
+        };
         try {
             work();
         } catch (const compute::Error& e) {
-            outbox.push(Failure{e.sentence(), e.parts().details});
+            fail(e.sentence(), e.parts().details);
         } catch (const std::bad_alloc&) {
-            outbox.push(Failure{what + ": there is not enough memory; close traces or use smaller models.", {}});
+            fail(what + ": there is not enough memory; close traces or use smaller models.", {});
         } catch (const std::exception& e) {
-            outbox.push(Failure{what + " failed unexpectedly.", e.what()});
+            fail(what + " failed unexpectedly.", e.what());
         } catch (...) {
-            outbox.push(Failure{what + " failed unexpectedly.", "an exception of unknown type"});
+            fail(what + " failed unexpectedly.", "an exception of unknown type");
         }
     }
 

@@ -57,11 +57,11 @@ struct RecomposeRequest {
     compute::Position end = -1;           ///< one past the last position that has a step; -1: all rows
 };
 
-struct SourceLoaded { std::size_t index; std::string name; compute::SourceInfo info; std::string fingerprint; };
+struct SourceLoaded { std::size_t index; std::string name; std::string key; compute::SourceInfo info; std::string fingerprint; };
 struct Loaded { Session session; std::vector<std::string> sources; std::vector<std::string> notices; std::vector<compute::TokenId> stopIds;
                 std::shared_ptr<const compute::Tokenizer> tokenizer; };
 struct Progress { std::string what; double fraction; std::string rate; };      ///< fraction < 0: unknown
-struct Failure { std::string sentence; std::string details; };                 ///< earlier results stay as they were
+struct Failure { std::string sentence, details, operation; };                   ///< operation: "Loading", "Exporting"; earlier results stay
 struct TraceStarted { int trace; std::vector<compute::TokenId> tokens; std::vector<std::string> tokenBytes; compute::Position promptLength;
                       std::vector<std::string> sources; std::shared_ptr<LogitStore> store; std::shared_ptr<const compute::Tokenizer> tokenizer;
                       std::vector<compute::TokenId> stopIds; std::uint64_t seed; };

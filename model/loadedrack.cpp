@@ -19,6 +19,7 @@ class BorrowedSource : public compute::Source {
     explicit BorrowedSource(std::shared_ptr<compute::Source> source) : m_source(std::move(source)) {}
     const compute::SourceInfo& info() const override { return m_source->info(); }
     std::shared_ptr<const compute::Tokenizer> tokenizer() const override { return m_source->tokenizer(); }
+    std::span<const TokenId> recorded() const override { return m_source->recorded(); }
     Outcome forward(std::span<const TokenId> ids, std::int64_t rows, std::span<float> logits, std::stop_token stop) override {
         return m_source->forward(ids, rows, logits, stop);
     }
@@ -57,23 +58,21 @@ void requireBuilt(const Session& session) {
 bool sameSources(const Session& a, const Session& b) {
     if (a.sourceCount() != b.sourceCount()) return false;
     for (std::size_t i = 0; i < a.sourceCount(); ++i) {
-        const SourceEntry& x = a.source(i);
-        const SourceEntry& y = b.source(i);
-        if (x.name != y.name || a.resolve(x.path) != b.resolve(y.path)) return false;
+        if (a.source(i).name != b.source(i).name || a.sourceKey(i) != b.sourceKey(i)) return false;
     }
     return true;
 }
 
 }  // namespace
 
-std::shared_ptr<compute::Source> LoadedRack::take(std::span<const Slot> taken, const std::string& path, bool keep,
+std::shared_ptr<compute::Source> LoadedRack::take(std::span<const Slot> taken, const Slot& wanted, bool keep,
                                                   const compute::OpenOptions& options, std::stop_token stop) const {
     for (const Slot& slot : taken)
-        if (slot.source && slot.path == path) return slot.source->fork();
+        if (slot.source && slot.key == wanted.key) return slot.source->fork();
     if (keep)
         for (const Slot& slot : m_slots)
-            if (slot.source && slot.path == path) return slot.source;
-    return m_opener(path, options, stop);
+            if (slot.source && slot.key == wanted.key) return slot.source;
+    return m_opener(wanted.path, options, stop);
 }
 
 Outcome LoadedRack::load(const LoadRequest& request, Outbox& outbox, std::stop_token stop) {
@@ -88,15 +87,18 @@ Outcome LoadedRack::load(const LoadRequest& request, Outbox& outbox, std::stop_t
         const SourceEntry& entry = session.source(i);
         Slot& slot = slots[i];
         slot.path = session.resolve(entry.path).string();
+        slot.key = session.sourceKey(i);
         if (request.onlyUsed && !records(session, i)) continue;
         compute::OpenOptions options = request.options;
+        options.sourceInFile = entry.sourceInFile;
+        options.tokenizer = entry.tokenizer.empty() ? std::string() : session.resolve(entry.tokenizer).string();
         options.progress = [&](double fraction, std::string_view what) {
             outbox.push(Progress{"Loading " + entry.name, fraction, {}});
             if (request.options.progress) request.options.progress(fraction, what);
         };
         outbox.push(Progress{"Loading " + entry.name, 0, {}});
         try {
-            slot.source = take(std::span(slots).first(i), slot.path, keep, options, stop);
+            slot.source = take(std::span(slots).first(i), slot, keep, options, stop);
             if (!slot.source) return Outcome::Cancelled;
             if (i > 0) compute::requireComposable(session.base.name, *slots[0].source, entry.name, *slot.source);
         } catch (const Error& e) {
@@ -114,7 +116,7 @@ Outcome LoadedRack::load(const LoadRequest& request, Outbox& outbox, std::stop_t
         const auto tokenizer = slot.source->tokenizer();
         compute::SourceInfo info = slot.source->info();
         info.path = slot.path;
-        outbox.push(SourceLoaded{i, entry.name, std::move(info), tokenizer ? tokenizer->fingerprint() : std::string()});
+        outbox.push(SourceLoaded{i, entry.name, slot.key, std::move(info), tokenizer ? tokenizer->fingerprint() : std::string()});
     }
     if (stop.stop_requested()) return Outcome::Cancelled;
     // From here the old ensemble no longer knows what its sources hold.
@@ -169,6 +171,16 @@ Position LoadedRack::maxPositions(const Session& session) const {
         tightest = tightest == 0 ? limit : std::min(tightest, limit);
     }
     return tightest;
+}
+
+std::vector<TokenId> LoadedRack::recordedTokens(const Session& session) const {
+    std::span<const TokenId> shortest;
+    for (std::size_t i = 0; i < m_slots.size(); ++i) {
+        if (!m_slots[i].source || !session.uses(i)) continue;
+        const std::span<const TokenId> tokens = m_slots[i].source->recorded();
+        if (!tokens.empty() && (shortest.empty() || tokens.size() < shortest.size())) shortest = tokens;
+    }
+    return {shortest.begin(), shortest.end()};
 }
 
 void LoadedRack::requireRoom(const Session& session, Position length) const {

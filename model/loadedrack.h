@@ -31,6 +31,8 @@ class LoadedRack {
     /// The tightest limit in shared positions over the sources with a say; 0: none.
     compute::Position maxPositions(const Session& session) const;
 
+    /// The tokens that the recordings with a say are about, the shortest of them; empty: there is none.
+    std::vector<compute::TokenId> recordedTokens(const Session& session) const;
     /// Error naming the source whose prefix and the prompt of `length` tokens are longer than it can read (after prepare).
     void requireRoom(const Session& session, compute::Position length) const;
     /// Temperatures and prefixes of the session; which sources are fed.
@@ -41,12 +43,12 @@ class LoadedRack {
 
   private:
     struct Slot {
-        std::string path;
+        std::string path, key;                    ///< Session::sourceKey
         std::shared_ptr<compute::Source> source;  ///< null: not open
         int member = -1;                          ///< index in the ensemble
         std::int64_t prefixLength = 0;
     };
-    std::shared_ptr<compute::Source> take(std::span<const Slot> taken, const std::string& path, bool keep,
+    std::shared_ptr<compute::Source> take(std::span<const Slot> taken, const Slot& slot, bool keep,
                                           const compute::OpenOptions& options, std::stop_token stop) const;
     SourceOpener m_opener;
     compute::OpenOptions m_options;

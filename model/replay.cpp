@@ -207,9 +207,11 @@ ReplayVerdict compare(const StoredRun& run, const RunResult& result) {
         verdict.sentence = "Identical" + reach + ": the same tokens and the same bits in " + std::to_string(now.size()) + " rows.";
     } else {
         verdict.kind = ReplayVerdict::Kind::WithinTolerance;
-        verdict.sentence = "Within tolerance" + reach + ": the same tokens; log p of them differs by at most " + shortNumber(verdict.gap) +
-                           " nats (allowed " + shortNumber(tolerance) + (sameDevice ? ", same device" : ", another device") +
-                           "), and the first stored value that differs is " + first + ".";
+        const std::string logProbs = verdict.gap == 0
+                                         ? " with the same log p"
+                                         : "; log p of them differs by at most " + shortNumber(verdict.gap) + " nats (allowed " +
+                                               shortNumber(tolerance) + (sameDevice ? ", same device)" : ", another device)");
+        verdict.sentence = "Within tolerance" + reach + ": the same tokens" + logProbs + ", and the first stored value that differs is " + first + ".";
     }
     return verdict;
 }

@@ -42,6 +42,9 @@ RunResult runSession(const Session& session, const RunOptions& options);
 /// Error unless `directory` is absent, empty or an earlier run's; worth asking before a long decode.
 void requireRunDirectory(const std::filesystem::path& directory);
 
+/// Error where a source of the session is a file that a run into `directory` would replace.
+void requireSourcesOutside(const Session& session, const std::filesystem::path& directory);
+
 /// trace.jsonl of a run: one object a line, floats in their shortest form that reads back to the same bits.
 std::string traceJsonl(const Trace& trace);
 

@@ -4,6 +4,7 @@
 #include "compute/files/atomicfile.h"
 #include "compute/files/safetensors.h"
 #include "compute/files/sha256.h"
+#include "compute/sources/recording.h"
 #include "compute/text/utf8stream.h"
 #include "model/diagnostics.h"
 #include "model/loadedrack.h"
@@ -170,23 +171,52 @@ OrderedJson summaryJson(const RunResult& result) {
             {"sha256", std::move(hashes)}};
 }
 
+/// Hands over rows of floats one by one: a run may be larger than the memory.
+using WriteBytes = std::function<void(std::span<const std::byte>)>;
+
 /// log_prob [T,V]: stage temperature of every row of the trace, composed again from the store.
 std::string writeLogProb(const Trace& trace, const std::filesystem::path& file) {
     const compute::Recipe recipe = toRecipe(trace.session, trace.stopIds, 0);
-    const auto rows = static_cast<std::int64_t>(trace.steps.size());
-    std::vector<float> all;
-    all.reserve(static_cast<std::size_t>(rows * trace.store->vocabulary()));
-    compute::Stages<float> stages;
-    for (const StepPtr& step : trace.steps) {
-        compute::compose<float>(recipe, {}, trace.store->rows(step->position), stages);
-        all.insert(all.end(), stages.temperature.begin(), stages.temperature.end());
-    }
     const compute::TensorToWrite tensor{.name = "log_prob",
                                         .dtype = compute::DType::F32,
-                                        .shape = {rows, trace.store->vocabulary()},
-                                        .bytes = std::as_bytes(std::span(all))};
+                                        .shape = {static_cast<std::int64_t>(trace.steps.size()), trace.store->vocabulary()},
+                                        .bytes = {},
+                                        .produce = [&](const WriteBytes& write) {
+                                            compute::Stages<float> stages;
+                                            for (const StepPtr& step : trace.steps) {
+                                                compute::compose<float>(recipe, {}, trace.store->rows(step->position), stages);
+                                                write(std::as_bytes(std::span(stages.temperature)));
+                                            }
+                                        }};
     compute::writeSafetensors(file, {&tensor, 1}, {{"format", "counterpoint.log_prob/1"}});
     return {};
+}
+
+/// Rows 1..count of one source at its own temperature 1.
+void writeRows(const LogitStore& store, std::size_t source, Position count, float temperature, const WriteBytes& write) {
+    std::vector<float> scaled;
+    for (Position p = 1; p <= count; ++p) {
+        const std::span<const float> row = store.row(p, source);
+        if (temperature == 1.0f) {
+            write(std::as_bytes(row));
+            continue;
+        }
+        scaled.assign(row.begin(), row.end());
+        for (float& x : scaled) x *= temperature;
+        write(std::as_bytes(std::span(scaled)));
+    }
+}
+
+/// Where the base's tokenizer lies, as the recording names it: from its own folder, where the session's path is relative.
+std::string tokenizerFolder(const Session& session, const std::filesystem::path& file) {
+    const Session moved = rebased(session, file);
+    if (!moved.base.tokenizer.empty()) return moved.base.tokenizer;
+    const std::filesystem::path path = session.resolve(session.base.path);
+    if (!std::filesystem::is_regular_file(path)) return moved.base.path;
+    const std::filesystem::path folder = compute::readRecording(path).tokenizer;
+    return std::filesystem::path(session.base.path).is_absolute()
+               ? folder.string()
+               : folder.lexically_relative(moved.file.parent_path()).generic_string();
 }
 
 /// A recording: row t of every source is about token t + 1. Rows are given at the source's own temperature 1.
@@ -203,26 +233,23 @@ std::string writeSources(const Trace& trace, const std::filesystem::path& file) 
     const std::vector<std::int64_t> tokens(trace.tokens.begin(), trace.tokens.begin() + count);
     std::vector<compute::TensorToWrite> tensors{
         {.name = "tokens", .dtype = compute::DType::I64, .shape = {count}, .bytes = std::as_bytes(std::span(tokens))}};
-    std::vector<std::vector<float>> rows;
-    const std::vector<Column> columns = columnsOf(trace);
-    rows.reserve(columns.size());
     std::string leftOut;
-    for (const Column& c : columns) {
+    for (const Column& c : columnsOf(trace)) {
         if (!fed(trace, count, c.source)) {
             leftOut += file.filename().string() + " leaves out source '" + c.name + "', whose positions ended before the text.";
             continue;
         }
         const auto temperature = static_cast<float>(trace.session.source(c.source).temperature);
-        std::vector<float>& all = rows.emplace_back();
-        for (Position p = 1; p <= count; ++p)
-            for (const float x : store.row(p, c.source)) all.push_back(temperature == 1.0f ? x : x * temperature);
         tensors.push_back({.name = "logits." + c.name,
                            .dtype = compute::DType::F32,
                            .shape = {count, store.vocabulary()},
-                           .bytes = std::as_bytes(std::span(all))});
+                           .bytes = {},
+                           .produce = [&store, source = c.source, count, temperature](const WriteBytes& write) {
+                               writeRows(store, source, count, temperature, write);
+                           }});
     }
     std::map<std::string, std::string> metadata{{"format", "counterpoint.recording/1"}, {"base", trace.sources.front()}};
-    if (trace.tokenizer) metadata["tokenizer"] = rebased(trace.session, file).base.path;
+    if (trace.tokenizer) metadata["tokenizer"] = tokenizerFolder(trace.session, file);
     compute::writeSafetensors(file, tensors, metadata);
     return leftOut;
 }
@@ -282,9 +309,25 @@ void requireRunDirectory(const std::filesystem::path& directory) {
             refuse("it holds other files", "give another --out or empty it");
 }
 
+void requireSourcesOutside(const Session& session, const std::filesystem::path& directory) {
+    for (std::size_t i = 0; i < session.sourceCount(); ++i)
+        for (const char* name : kOwnFiles) {
+            std::error_code none;  // what is not there is not read from there
+            const std::filesystem::path file = directory / name;
+            if (std::filesystem::equivalent(session.resolve(session.source(i).path), file, none))
+                throw compute::Error({.where = file.string(),
+                                      .what = "source '" + session.source(i).name + "' is read from there, and the run would replace it",
+                                      .expected = {},
+                                      .found = {},
+                                      .advice = "give another --out",
+                                      .details = {}});
+        }
+}
+
 std::vector<std::string> writeRun(const RunResult& result, const std::filesystem::path& directory,
                                   const std::set<std::string>& dumps) {
     requireRunDirectory(directory);
+    requireSourcesOutside(result.trace.session, directory);
     std::filesystem::create_directories(directory);
     removeEarlierRun(directory);
     const Trace& trace = result.trace;

@@ -45,10 +45,12 @@ bool Session::uses(std::size_t i) const {
     });
 }
 
-Session sessionForModel(const std::filesystem::path& directory) {
-    Session session;
-    session.base.path = std::filesystem::absolute(directory).lexically_normal().string();
-    return session;
+std::string Session::sourceKey(std::size_t i) const {
+    const SourceEntry& entry = source(i);
+    std::string key = resolve(entry.path).string();
+    for (const std::string& more : {entry.sourceInFile, entry.tokenizer.empty() ? entry.tokenizer : resolve(entry.tokenizer).string()})
+        if (!more.empty()) key += "\n" + more;
+    return key;
 }
 
 compute::Recipe toRecipe(const Session& session, const std::vector<TokenId>& statedStopIds, std::uint64_t revision) {

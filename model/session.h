@@ -29,7 +29,7 @@ struct SourceEntry {
     std::string prefix;
     compute::Mask mask;
     std::string sourceInFile;     ///< "source": which source of a recording
-    std::string tokenizer;        ///< TorchScript: a tokenizer directory
+    std::string tokenizer;        ///< TorchScript, recordings: a tokenizer directory
     std::string sha256;
     OrderedJson routing;          ///< null = deterministic; kept as it is until routing is built
     OrderedJson unknown = OrderedJson::object();
@@ -87,6 +87,8 @@ struct Session {
     SourceEntry& source(std::size_t i) { return i == 0 ? base : specialists[i - 1]; }
     /// Whether source i must be fed: base, enabled with w ≠ 0, or a reference of one that is.
     bool uses(std::size_t i) const;
+    /// What tells the open sources of a session apart: the resolved path, and with a recording which of its sources.
+    std::string sourceKey(std::size_t i) const;
     /// Index of an entry's reference, kReferenceNone for "none"; Error when it is not in the rack.
     int referenceIndex(const SourceEntry& entry) const;
 };
@@ -95,6 +97,8 @@ struct Session {
 Session readSession(const std::filesystem::path& file, std::vector<std::string>& warnings);
 Session sessionFromJson(const OrderedJson& json, const std::filesystem::path& file, std::vector<std::string>& warnings);
 OrderedJson toJson(const Session& session);
+/// Error where a source has no name, a reserved one or another's, or is its own reference.
+void requireGoodNames(const Session& session, const std::string& where);
 /// Atomic. Paths are rewritten relative to the new file's folder where they were relative.
 void writeSession(const Session& session, const std::filesystem::path& file);
 /// The same session as it stands when saved as `file`: relative paths are made relative to its folder.
@@ -102,8 +106,6 @@ Session rebased(const Session& session, const std::filesystem::path& file);
 /// The session's dials on the rack of a stored trace (`sources`, [0] = base): entries in the trace's order, by name; what the
 /// session no longer has is switched off. nullopt: the session uses a source the trace has no rows of.
 std::optional<Session> alignedTo(const Session& session, const std::vector<std::string>& sources);
-/// A session around one model directory (opening a model instead of a session).
-Session sessionForModel(const std::filesystem::path& directory);
 
 /// The recipe R1-R3 use; stopIds from the session or `statedStopIds`. revision is the caller's.
 compute::Recipe toRecipe(const Session& session, const std::vector<compute::TokenId>& statedStopIds, std::uint64_t revision);

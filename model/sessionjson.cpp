@@ -161,7 +161,9 @@ Decoding readDecoding(const OrderedJson& json, const std::string& where, std::ve
     return d;
 }
 
-void checkNames(const Session& session, const std::string& where) {
+}  // namespace
+
+void requireGoodNames(const Session& session, const std::string& where) {
     std::vector<std::string> names = session.sourceNames();
     const auto refuse = [&](const std::string& name, const std::string& what) {
         throw Error({.where = where, .what = "the source name '" + name + "' " + what, .expected = {}, .found = {},
@@ -182,6 +184,8 @@ void checkNames(const Session& session, const std::string& where) {
                          .expected = "another source, \"base\" or \"none\"", .found = {}, .advice = {}, .details = {}});
     }
 }
+
+namespace {
 
 template <class T>
 OrderedJson orNull(const std::optional<T>& value) {
@@ -277,7 +281,7 @@ Session sessionFromJson(const OrderedJson& json, const std::filesystem::path& fi
     if (const auto v = reader.takeNonNull("decoding")) session.decoding = readDecoding(*v, reader.at("decoding"), warnings);
     if (const auto v = reader.takeNonNull("view")) session.view = *v;
     session.unknown = reader.unknown(warnings);
-    checkNames(session, where);
+    requireGoodNames(session, where);
     return session;
 }
 

@@ -6,19 +6,22 @@
 
 namespace counterpoint::widgets {
 
-bool attempt(model::Document& document, const std::function<void()>& work) {
-    using Level = model::Notice::Level;
+bool attempt(model::Document& document, const std::function<void()>& work, const std::string& about) {
+    const auto fail = [&](std::string sentence, std::string details = {}) {
+        document.notify(model::Notice::Level::Failure, std::move(sentence), std::move(details), about);
+    };
     try {
         work();
+        document.settled(about);
         return true;
     } catch (const compute::Error& error) {
-        document.notify(Level::Failure, error.sentence(), error.parts().details);
+        fail(error.sentence(), error.parts().details);
     } catch (const std::bad_alloc&) {
-        document.notify(Level::Failure, "There is not enough memory for this; what was open before is as it was.");
+        fail("There is not enough memory for this; what was open before is as it was.");
     } catch (const std::exception& error) {
-        document.notify(Level::Failure, "This did not work; what was open before is as it was.", error.what());
+        fail("This did not work; what was open before is as it was.", error.what());
     } catch (...) {
-        document.notify(Level::Failure, "This did not work, and the failure did not say why.");
+        fail("This did not work, and the failure did not say why.");
     }
     return false;
 }

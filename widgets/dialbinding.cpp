@@ -6,58 +6,65 @@
 namespace counterpoint::widgets {
 namespace {
 
-using model::Decoding;
+using model::Session;
 
 struct Binding {
     std::string_view id;
-    DialValue (*get)(const Decoding&);
-    void (*set)(Decoding&, const DialValue&);
+    DialValue (*get)(const Session&);
+    void (*set)(Session&, const DialValue&);
 };
 
 DialValue real(double x) { return {.real = x}; }
 DialValue whole(std::uint64_t n) { return {.real = static_cast<double>(n), .integer = n}; }
 
 constexpr Binding kBindings[] = {
-    {"temperature", [](const Decoding& d) { return real(d.temperature); },
-     [](Decoding& d, const DialValue& v) { d.temperature = v.real; }},
-    {"top_k", [](const Decoding& d) { return whole(static_cast<std::uint64_t>(d.topK)); },
-     [](Decoding& d, const DialValue& v) { d.topK = static_cast<std::int64_t>(v.integer); }},
-    {"top_p", [](const Decoding& d) { return real(d.topP); }, [](Decoding& d, const DialValue& v) { d.topP = v.real; }},
-    {"min_p", [](const Decoding& d) { return real(d.minP); }, [](Decoding& d, const DialValue& v) { d.minP = v.real; }},
-    {"eos_policy", [](const Decoding& d) { return real(static_cast<double>(d.eosPolicy)); },
-     [](Decoding& d, const DialValue& v) { d.eosPolicy = static_cast<compute::EosPolicy>(static_cast<int>(v.real)); }},
-    {"plausibility",
-     [](const Decoding& d) {
-         DialValue v = real(d.plausibility ? d.plausibility->value : compute::dial("plausibility").initial);
-         v.on = d.plausibility.has_value();
-         if (v.on) v.choice = static_cast<int>(d.plausibility->kind);
-         return v;
-     },
-     [](Decoding& d, const DialValue& v) {
-         if (!v.on) return d.plausibility.reset();
-         if (!d.plausibility) d.plausibility.emplace();
-         d.plausibility->value = v.real;
-         d.plausibility->kind = static_cast<compute::PlausibilityKind>(v.choice);
+    {"rule", [](const Session& s) { return real(static_cast<double>(s.rule)); },
+     [](Session& s, const DialValue& v) { s.rule = static_cast<compute::Rule>(static_cast<int>(v.real)); }},
+    {"temperature", [](const Session& s) { return real(s.decoding.temperature); },
+     [](Session& s, const DialValue& v) { s.decoding.temperature = v.real; }},
+    {"top_k", [](const Session& s) { return whole(static_cast<std::uint64_t>(s.decoding.topK)); },
+     [](Session& s, const DialValue& v) { s.decoding.topK = static_cast<std::int64_t>(v.integer); }},
+    {"top_p", [](const Session& s) { return real(s.decoding.topP); },
+     [](Session& s, const DialValue& v) { s.decoding.topP = v.real; }},
+    {"min_p", [](const Session& s) { return real(s.decoding.minP); },
+     [](Session& s, const DialValue& v) { s.decoding.minP = v.real; }},
+    {"eos_policy", [](const Session& s) { return real(static_cast<double>(s.decoding.eosPolicy)); },
+     [](Session& s, const DialValue& v) {
+         s.decoding.eosPolicy = static_cast<compute::EosPolicy>(static_cast<int>(v.real));
      }},
-    {"floor", [](const Decoding& d) { return real(d.floor); },
-     [](Decoding& d, const DialValue& v) { d.floor = v.real; }},
-    {"common_shift", [](const Decoding& d) { return real(d.commonShift ? 1 : 0); },
-     [](Decoding& d, const DialValue& v) { d.commonShift = v.real != 0; }},
-    {"kl_budget",
-     [](const Decoding& d) {
-         DialValue v = real(d.klBudget.value_or(compute::dial("kl_budget").initial));
-         v.on = d.klBudget.has_value();
+    {"plausibility",
+     [](const Session& s) {
+         DialValue v =
+             real(s.decoding.plausibility ? s.decoding.plausibility->value : compute::dial("plausibility").initial);
+         v.on = s.decoding.plausibility.has_value();
+         if (v.on) v.choice = static_cast<int>(s.decoding.plausibility->kind);
          return v;
      },
-     [](Decoding& d, const DialValue& v) { d.klBudget = v.on ? std::optional(v.real) : std::nullopt; }},
-    {"active_epsilon", [](const Decoding& d) { return real(d.activeEpsilon); },
-     [](Decoding& d, const DialValue& v) { d.activeEpsilon = v.real; }},
-    {"seed", [](const Decoding& d) { return whole(d.seed); },
-     [](Decoding& d, const DialValue& v) { d.seed = v.integer; }},
-    {"stream", [](const Decoding& d) { return whole(d.stream); },
-     [](Decoding& d, const DialValue& v) { d.stream = static_cast<std::uint32_t>(v.integer); }},
-    {"max_new_tokens", [](const Decoding& d) { return whole(static_cast<std::uint64_t>(d.maxNewTokens)); },
-     [](Decoding& d, const DialValue& v) { d.maxNewTokens = static_cast<std::int64_t>(v.integer); }},
+     [](Session& s, const DialValue& v) {
+         if (!v.on) return s.decoding.plausibility.reset();
+         if (!s.decoding.plausibility) s.decoding.plausibility.emplace();
+         s.decoding.plausibility->value = v.real;
+         s.decoding.plausibility->kind = static_cast<compute::PlausibilityKind>(v.choice);
+     }},
+    {"floor", [](const Session& s) { return real(s.decoding.floor); },
+     [](Session& s, const DialValue& v) { s.decoding.floor = v.real; }},
+    {"common_shift", [](const Session& s) { return real(s.decoding.commonShift ? 1 : 0); },
+     [](Session& s, const DialValue& v) { s.decoding.commonShift = v.real != 0; }},
+    {"kl_budget",
+     [](const Session& s) {
+         DialValue v = real(s.decoding.klBudget.value_or(compute::dial("kl_budget").initial));
+         v.on = s.decoding.klBudget.has_value();
+         return v;
+     },
+     [](Session& s, const DialValue& v) { s.decoding.klBudget = v.on ? std::optional(v.real) : std::nullopt; }},
+    {"active_epsilon", [](const Session& s) { return real(s.decoding.activeEpsilon); },
+     [](Session& s, const DialValue& v) { s.decoding.activeEpsilon = v.real; }},
+    {"seed", [](const Session& s) { return whole(s.decoding.seed); },
+     [](Session& s, const DialValue& v) { s.decoding.seed = v.integer; }},
+    {"stream", [](const Session& s) { return whole(s.decoding.stream); },
+     [](Session& s, const DialValue& v) { s.decoding.stream = static_cast<std::uint32_t>(v.integer); }},
+    {"max_new_tokens", [](const Session& s) { return whole(static_cast<std::uint64_t>(s.decoding.maxNewTokens)); },
+     [](Session& s, const DialValue& v) { s.decoding.maxNewTokens = static_cast<std::int64_t>(v.integer); }},
 };
 
 const Binding& binding(std::string_view id) {
@@ -68,14 +75,14 @@ const Binding& binding(std::string_view id) {
 
 }  // namespace
 
-DialValue dialValue(const model::Session& session, std::string_view id) { return binding(id).get(session.decoding); }
+DialValue dialValue(const Session& session, std::string_view id) { return binding(id).get(session); }
 
-void setDialValue(model::Session& session, std::string_view id, const DialValue& value) {
+void setDialValue(Session& session, std::string_view id, const DialValue& value) {
     const compute::DialSpec& spec = compute::dial(id);
     if (value.on)
         compute::requireInBounds(
             spec, spec.kind == compute::DialKind::Integer ? static_cast<double>(value.integer) : value.real);
-    binding(id).set(session.decoding, value);
+    binding(id).set(session, value);
 }
 
 }  // namespace counterpoint::widgets

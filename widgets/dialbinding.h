@@ -1,5 +1,5 @@
 #pragma once
-// Dial ids to the session's fields: the one table between DialSpec and Decoding. Thread: any (values).
+// Dial ids to the session's fields: the one table between DialSpec and the session. Thread: any (values).
 // Errors: Error when no dial has that id or the value is outside its bounds.
 
 #include <cstdint>

@@ -44,6 +44,9 @@ QString helpOf(const DialSpec& spec) {
                                                                           : DialPanel::tr("needs a new decode"));
 }
 
+/// One undo step a drag, and one notice.
+std::string keyOf(const DialSpec& spec) { return "dial:" + std::string(spec.id); }
+
 QLabel* heading(const QString& title, const QString& hint) {
     auto* label = new QLabel(title);
     label->setProperty("role", QStringLiteral("quiet"));
@@ -98,11 +101,15 @@ QSize DialPanel::minimumSizeHint() const {  // it scrolls down, never sideways: 
 }
 
 void DialPanel::edit(const DialSpec& spec, const DialValue& value, bool drag) {
-    attempt(m_document, [&] {
-        model::Session session = m_document.session();
-        setDialValue(session, spec.id, value);
-        m_document.setSession(std::move(session), drag ? "dial:" + std::string(spec.id) : std::string());
-    });
+    const std::string dial = keyOf(spec);
+    attempt(
+        m_document,
+        [&] {
+            model::Session session = m_document.session();
+            setDialValue(session, spec.id, value);
+            m_document.setSession(std::move(session), drag ? dial : std::string());
+        },
+        dial);
 }
 
 QWidget* DialPanel::makeEditor(const DialSpec& spec) {
@@ -141,7 +148,8 @@ QWidget* DialPanel::makeEditor(const DialSpec& spec) {
     connect(value, &ValueSlider::moved, this, [this, &spec, shown] { edit(spec, shown(), true); });
     connect(value, &ValueSlider::settled, this, [this] { m_document.endMerge(); });
     connect(value, &ValueSlider::refused, this, [this, &spec](const QString& reason) {
-        m_document.notify(model::Notice::Level::Warning, std::string(spec.title) + ": " + reason.toStdString());
+        m_document.notify(model::Notice::Level::Warning, std::string(spec.title) + ": " + reason.toStdString(), {},
+                          keyOf(spec));
     });
     const auto show = [value, integer](const DialValue& v) {
         if (integer)

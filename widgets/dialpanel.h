@@ -1,7 +1,8 @@
 #pragma once
-// DialPanel: the dials of "decoding", built from the table of DialSpec (dial.h): slider and field, a switch for what
-// may be off, help with rule and range on hover, and under which heading it stands: what acts at once on the stored
-// trace, what needs a new decode. One undo step a drag. Children are named "dial.<id>". Thread: the window thread.
+// DialPanel: the rule and the dials of "decoding", built from the table of DialSpec (dial.h): slider and field, a
+// switch for what may be off, help with rule and range on hover, and under which heading it stands: what acts at once
+// on the stored trace, what needs a new decode. One undo step a drag. Children are named "dial.<id>". Thread: the
+// window thread.
 
 #include <QScrollArea>
 #include <functional>

@@ -35,9 +35,9 @@ void LedgerView::show(model::PlotData plot) {
         const QString number = QStringLiteral("−0.0000");
         setTableShape(*m_table,
                       {{tr("Term"), {}, {}},
-                       {tr("nats"), tr("share of log p"), number},
-                       {tr("factor"), tr("what p is multiplied by"), QStringLiteral("× 0.0000")},
-                       {tr("sum so far"), tr("log p after this term"), number}},
+                       {tr("nats"), tr("share of log p"), number, true},
+                       {tr("factor"), tr("what p is multiplied by"), QStringLiteral("× 0.0000"), true},
+                       {tr("sum so far"), tr("log p after this term"), number, true}},
                       static_cast<int>(s.y.size()));
         for (std::size_t i = 0; i < s.y.size(); ++i) {
             const int row = static_cast<int>(i);

@@ -3,6 +3,7 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPainter>
+#include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -76,7 +77,8 @@ class NoticeRow : public QWidget {
 
 }  // namespace
 
-NoticePanel::NoticePanel(model::Document& document, QWidget* parent) : QWidget(parent), m_document(document) {
+NoticePanel::NoticePanel(model::Document& document, QWidget* parent, int infoMs)
+    : QWidget(parent), m_document(document), m_infoMs(infoMs) {
     setObjectName(QStringLiteral("noticePanel"));
     setAccessibleName(tr("Notices"));
     m_rows = new QVBoxLayout(this);
@@ -84,6 +86,14 @@ NoticePanel::NoticePanel(model::Document& document, QWidget* parent) : QWidget(p
     m_rows->setSpacing(spacing::tight);
     connect(&m_document, &model::Document::noticesChanged, this, &NoticePanel::refresh);
     refresh();
+}
+
+void NoticePanel::goLater(int id) {
+    QTimer::singleShot(m_infoMs, this, [this, id] {
+        const auto* row = findChild<QWidget*>(QStringLiteral("notice.%1").arg(id));
+        if (row != nullptr && row->underMouse()) return goLater(id);  // it is being read
+        m_document.dismiss(id);
+    });
 }
 
 void NoticePanel::refresh() {
@@ -95,6 +105,11 @@ void NoticePanel::refresh() {
         delete item;
     }
     const auto& notices = m_document.notices();
+    for (const model::Notice& notice : notices) {
+        if (notice.id <= m_timed) continue;
+        m_timed = notice.id;
+        if (notice.level == Level::Info) goLater(notice.id);
+    }
     const std::size_t shown = std::min(kShown, notices.size());
     for (std::size_t k = 0; k < shown; ++k) {
         const model::Notice& notice = notices[notices.size() - 1 - k];
@@ -106,7 +121,7 @@ void NoticePanel::refresh() {
         auto* more = new QToolButton(this);
         more->setObjectName(QStringLiteral("closeAll"));
         more->setToolTip(tr("Close every notice"));
-        more->setText(tr("%1 older · close all").arg(notices.size() - shown));
+        more->setText(tr("and %1 more · close all").arg(notices.size() - shown));
         connect(more, &QToolButton::clicked, this, [this] {
             const std::vector<model::Notice> all = m_document.notices();
             for (const model::Notice& notice : all) m_document.dismiss(notice.id);

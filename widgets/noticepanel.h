@@ -1,6 +1,7 @@
 #pragma once
 // NoticePanel: what the program has to say, one plain sentence each, details folded, closable; never modal. Shows the
-// newest few; a button closes all. Says whether there are any; who holds it shows and hides it. Thread: the window thread.
+// newest few; a button closes all. Infos go by themselves, not from under the mouse; Document::pastNotices keeps them.
+// Says whether there are any; who holds it shows and hides it. Thread: the window thread.
 
 #include <QWidget>
 
@@ -13,15 +14,18 @@ namespace counterpoint::widgets {
 class NoticePanel : public QWidget {
     Q_OBJECT
   public:
-    explicit NoticePanel(model::Document& document, QWidget* parent = nullptr);
+    static constexpr int kInfoMs = 8000;
+    explicit NoticePanel(model::Document& document, QWidget* parent = nullptr, int infoMs = kInfoMs);
 
   Q_SIGNALS:
     void occupied(bool any);
 
   private:
     void refresh();
+    void goLater(int id);
     model::Document& m_document;
     QVBoxLayout* m_rows;
+    int m_infoMs, m_timed = 0;  ///< ids up to m_timed have their timer
 };
 
 }  // namespace counterpoint::widgets

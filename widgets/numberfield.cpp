@@ -23,13 +23,11 @@ NumberField::NumberField(double minimum, double maximum, bool integer, QWidget* 
     write();
 }
 
-QString NumberField::textOf(double value) const {
-    QLocale locale = this->locale();
-    locale.setNumberOptions(QLocale::OmitGroupSeparator);
-    const QString shortest = locale.toString(value, 'f', QLocale::FloatingPointShortest);
-    const auto point = shortest.indexOf(locale.decimalPoint());
+QString NumberField::textOf(double value) {
+    const QString shortest = QString::number(value, 'f', QLocale::FloatingPointShortest);
+    const auto point = shortest.indexOf(QLatin1Char('.'));
     const bool few = point < 0 || shortest.size() - point - 1 < kMinimumDecimals;
-    return few ? locale.toString(value, 'f', kMinimumDecimals) : shortest;
+    return few ? QString::number(value, 'f', kMinimumDecimals) : shortest;
 }
 
 void NumberField::write() {
@@ -70,19 +68,23 @@ QString NumberField::read(const QString& text) {
         m_value = static_cast<double>(value);
         return {};
     }
-    QLocale locale = this->locale();
-    locale.setNumberOptions(QLocale::RejectGroupSeparator);
     QString plain = given;
     plain.replace(QChar(0x2212), QLatin1Char('-'));
-    bool ok = false;
-    const double value = locale.toDouble(plain, &ok);
-    if (!ok) {
-        bool dotted = false;
-        QLocale::c().toDouble(plain, &dotted);
-        if (dotted && std::isfinite(plain.toDouble()))
-            return tr("'%1' is not a number here: the decimal mark is '%2'.").arg(given, locale.decimalPoint());
-        return tr("'%1' is not a number.").arg(given);
+    if (plain.count(QLatin1Char(',')) == 1 && !plain.contains(QLatin1Char('.'))) {
+        constexpr int kThousands = 3;
+        const bool perhapsThousands = plain.size() - plain.indexOf(QLatin1Char(',')) - 1 == kThousands;
+        QString dotted = plain, joined = plain;
+        dotted.replace(QLatin1Char(','), QLatin1Char('.'));
+        if (perhapsThousands)
+            return tr("'%1' can be read in two ways: write %2 or %3.")
+                .arg(given, dotted, joined.remove(QLatin1Char(',')));
+        plain = dotted;
     }
+    QLocale dots = QLocale::c();
+    dots.setNumberOptions(QLocale::RejectGroupSeparator);
+    bool ok = false;
+    const double value = dots.toDouble(plain, &ok);
+    if (!ok) return tr("'%1' is not a number.").arg(given);
     if (!std::isfinite(value)) return tr("'%1' is not a finite number.").arg(given);
     if (value < m_minimum || value > m_maximum) return between(textOf(m_minimum), textOf(m_maximum));
     m_value = value;
@@ -105,11 +107,6 @@ void NumberField::keyPressEvent(QKeyEvent* event) {
         return;
     }
     QLineEdit::keyPressEvent(event);
-}
-
-void NumberField::changeEvent(QEvent* event) {
-    QLineEdit::changeEvent(event);
-    if (event->type() == QEvent::LocaleChange) write();
 }
 
 }  // namespace counterpoint::widgets

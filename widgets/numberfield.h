@@ -1,7 +1,8 @@
 #pragma once
-// NumberField: a line edit for one number, read and written in the widget's own locale ("0,75" in German is 0.75);
-// files never see its text (HAZARDS A1). Text that is no number, NaN or outside the bounds is refused with a reason and
-// the old value comes back. Integers are exact to 64 bits. Thread: the window thread.
+// NumberField: a line edit for one number, written with a dot in every locale, as tables, plots and files are; a comma
+// is read as the decimal mark too ("0,75" is 0.75, HAZARDS A1), but not before three digits, where it may mean
+// thousands. Text that is no number, NaN or outside the bounds is refused with a reason and the old value comes back.
+// Integers are exact to 64 bits. Thread: the window thread.
 
 #include <QLineEdit>
 #include <cstdint>
@@ -16,8 +17,8 @@ class NumberField : public QLineEdit {
     std::uint64_t integer() const { return m_integer; }
     void setValue(double value);           ///< no signal
     void setInteger(std::uint64_t value);  ///< no signal
-    /// The text of a value in this field's locale.
-    QString textOf(double value) const;
+    /// At least two decimals, else as many as give the value back.
+    static QString textOf(double value);
 
   Q_SIGNALS:
     void edited();                        ///< a person gave a new value
@@ -25,7 +26,6 @@ class NumberField : public QLineEdit {
 
   protected:
     void keyPressEvent(QKeyEvent* event) override;
-    void changeEvent(QEvent* event) override;
 
   private:
     void commit();

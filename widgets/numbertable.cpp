@@ -6,8 +6,9 @@
 namespace counterpoint::widgets {
 namespace {
 
-constexpr int kPadding = spacing::wide;  // between columns
-constexpr int kWidestHead = 140;         // longer heads end in "…" and are told on hover
+constexpr int kPadding = spacing::normal;  // between columns
+constexpr int kRowHeight = 20;             // there is never room for all rows
+constexpr int kWidestHead = 140;           // longer heads end in "…" and are told on hover
 constexpr int kNarrowestName = 72;
 
 void setCell(QTableWidget& table, int row, int column, const QString& text, Ink ink, bool strong, Qt::Alignment side) {
@@ -38,8 +39,8 @@ QTableWidget* makeNumberTable(QWidget* parent) {
     table->setFrameShape(QFrame::NoFrame);
     table->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
     table->verticalHeader()->hide();
-    table->verticalHeader()->setDefaultSectionSize(spacing::row);
-    table->verticalHeader()->setMinimumSectionSize(spacing::row);
+    table->verticalHeader()->setDefaultSectionSize(kRowHeight);
+    table->verticalHeader()->setMinimumSectionSize(kRowHeight);
     table->horizontalHeader()->setHighlightSections(false);
     table->horizontalHeader()->setMinimumSectionSize(44);
     table->horizontalHeader()->setTextElideMode(Qt::ElideRight);
@@ -51,7 +52,9 @@ void setTableShape(QTableWidget& table, const std::vector<Column>& columns, int 
     if (table.rowCount() != rows) table.setRowCount(rows);
     if (table.columnCount() != count) table.setColumnCount(count);
     QHeaderView& header = *table.horizontalHeader();
-    const QFontMetrics numbers(numberFont(table.font())), words(header.font());
+    QFont bold = numberFont(table.font());
+    bold.setBold(true);
+    const QFontMetrics numbers(numberFont(table.font())), strong(bold), words(header.font());
     int room = table.viewport()->width();
     for (int c = 0; c < count; ++c) {
         const Column& column = columns[static_cast<std::size_t>(c)];
@@ -66,7 +69,8 @@ void setTableShape(QTableWidget& table, const std::vector<Column>& columns, int 
         if (c == 0) continue;
         header.setSectionResizeMode(c, QHeaderView::Fixed);
         const int word = std::min(words.horizontalAdvance(column.head), kWidestHead);
-        header.resizeSection(c, std::max(word, numbers.horizontalAdvance(column.widest)) + kPadding);
+        header.resizeSection(
+            c, std::max(word, (column.strong ? strong : numbers).horizontalAdvance(column.widest)) + kPadding);
         room -= header.sectionSize(c);
     }
     header.setSectionResizeMode(0, room < kNarrowestName ? QHeaderView::Fixed : QHeaderView::Stretch);

@@ -16,6 +16,7 @@ QTableWidget* makeNumberTable(QWidget* parent);
 /// left; numbers and their heads are never cut.
 struct Column {
     QString head, help, widest;
+    bool strong = false;  ///< some of its numbers are
 };
 /// Columns and row count; keeps what fits, so that a live table does not flicker.
 void setTableShape(QTableWidget& table, const std::vector<Column>& columns, int rows);

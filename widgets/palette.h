@@ -56,7 +56,7 @@ double contrast(const QColor& a, const QColor& b);
 
 namespace spacing {
 constexpr int hair = 2, tight = 4, normal = 8, wide = 12, page = 16;
-constexpr int row = 24;  ///< height of table rows and of one-line controls
+constexpr int row = 24;  ///< height of one-line controls
 constexpr int radius = 4;
 }  // namespace spacing
 

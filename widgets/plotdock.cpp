@@ -127,7 +127,7 @@ void PlotDock::watch() {
     std::erase_if(m_pending, [this](const std::shared_ptr<Pending>& pending) {
         if (pending->state == Pending::Done)
             m_document.notify(model::Notice::Level::Info, "Saved " + pending->path + ".",
-                              "Beside it: the numbers (.csv) and the recipe (.json).");
+                              "Beside it: the numbers (.csv) and the recipe (.json).", "Exporting");
         return pending->state != Pending::Writing;
     });
     if (m_pending.empty()) m_watch.stop();

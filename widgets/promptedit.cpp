@@ -19,7 +19,7 @@ PromptEdit::PromptEdit(model::Document& document, QWidget* parent) : QPlainTextE
     read();
 }
 
-QSize PromptEdit::sizeHint() const { return {400, 3 * fontMetrics().lineSpacing() + 2 * spacing::normal}; }
+QSize PromptEdit::sizeHint() const { return {400, 2 * fontMetrics().lineSpacing() + 2 * spacing::normal}; }
 QSize PromptEdit::minimumSizeHint() const { return {120, fontMetrics().lineSpacing() + 2 * spacing::normal}; }
 
 void PromptEdit::write() {

@@ -166,14 +166,13 @@ SourceRow::SourceRow(model::Document& document, std::size_t source, QWidget* par
         m_reset = smallButton(Glyph::Reset, QStringLiteral("reset"), tr("Weight back to 1"));
         weights->addWidget(m_reset);
         connect(m_weight, &ValueSlider::moved, this, [this] {
-            edit("weight:" + m_document.session().source(m_source).name,
-                 [this](model::Session&, model::SourceEntry& s) { s.weight = m_weight->value(); });
+            edit(weightKey(), [this](model::Session&, model::SourceEntry& s) { s.weight = m_weight->value(); });
         });
         connect(m_weight, &ValueSlider::settled, this, [this] { m_document.endMerge(); });
         connect(m_weight, &ValueSlider::refused, this, [this](const QString& reason) {
-            m_document.notify(
-                model::Notice::Level::Warning,
-                "Weight of '" + m_document.session().source(m_source).name + "': " + reason.toStdString());
+            m_document.notify(model::Notice::Level::Warning,
+                              "Weight of '" + m_document.session().source(m_source).name + "': " + reason.toStdString(),
+                              {}, weightKey());
         });
         connect(m_reset, &QToolButton::clicked, this, [this] {
             edit({}, [](model::Session&, model::SourceEntry& s) { s.weight = model::SourceEntry{}.weight; });
@@ -188,13 +187,18 @@ SourceRow::SourceRow(model::Document& document, std::size_t source, QWidget* par
     refresh();
 }
 
+std::string SourceRow::weightKey() const { return "weight:" + m_document.session().source(m_source).name; }
+
 void SourceRow::edit(const std::string& merge,
                      const std::function<void(model::Session&, model::SourceEntry&)>& change) {
-    attempt(m_document, [&] {
-        model::Session session = m_document.session();
-        change(session, session.source(m_source));
-        m_document.setSession(std::move(session), merge);
-    });
+    attempt(
+        m_document,
+        [&] {
+            model::Session session = m_document.session();
+            change(session, session.source(m_source));
+            m_document.setSession(std::move(session), merge);
+        },
+        merge);
 }
 
 void SourceRow::refresh() {
@@ -222,9 +226,12 @@ void SourceRow::refresh() {
             state = QString::fromStdString(status.message);
             break;
         case State::Ready:
-            state = tr("%1 parameters · %2 · %3")
-                        .arg(amount(status.info.parameters), QString::fromStdString(status.info.dtype),
-                             QString::fromStdString(status.info.device));
+            state = status.info.kind == "recording"
+                        ? tr("recording · %1 tokens · %2")
+                              .arg(QString::number(status.info.maxPositions), QString::fromStdString(status.info.dtype))
+                        : tr("%1 parameters · %2 · %3")
+                              .arg(amount(status.info.parameters), QString::fromStdString(status.info.dtype),
+                                   QString::fromStdString(status.info.device));
             break;
     }
     if (m_source > 0 && entry.reference != "base")

@@ -39,6 +39,7 @@ class SourceRow : public QWidget {
 
   private:
     void edit(const std::string& merge, const std::function<void(model::Session&, model::SourceEntry&)>& change);
+    std::string weightKey() const;  ///< of its undo step and its notice
     void fillMenu();
     QString hover() const;
     model::Document& m_document;

@@ -40,7 +40,7 @@ QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QAbstractSpinBox:focus {
 QAbstractItemView { background: {surface}; color: {text}; border: none; outline: none; selection-background-color: {selection}; selection-color: {text}; gridline-color: {grid}; alternate-background-color: {raised}; }
 QHeaderView { background: {surface}; }
 QHeaderView::section { background: {surface}; color: {quiet}; border: none; border-bottom: 1px solid {line}; padding: 4px 3px; font-weight: normal; }
-QTableView { padding-left: 5px; }
+QTableView { padding-left: 5px; padding-right: 5px; }
 QTableCornerButton::section { background: {surface}; border: none; border-bottom: 1px solid {line}; }
 QMenu { background: {raised}; color: {text}; border: 1px solid {line}; padding: 4px; }
 QMenu::item { padding: 5px 24px 5px 24px; border-radius: 3px; }
@@ -75,8 +75,8 @@ QLabel[role="title"] { color: {text}; font-weight: 600; }
 QString styleSheetOf(const Theme& t) {
     QString sheet = QString::fromUtf8(kSheet);
     const std::pair<const char*, QColor> names[] = {
-        {"window", t.window},     {"surface", t.surface},    {"raised", t.raised}, {"text", t.text},
-        {"quiet", t.quiet},       {"line", t.line},          {"grid", t.grid},     {"accent", t.accent},
+        {"window", t.window},     {"surface", t.surface},     {"raised", t.raised},  {"text", t.text},
+        {"quiet", t.quiet},       {"line", t.line},           {"grid", t.grid},      {"accent", t.accent},
         {"onAccent", t.onAccent}, {"selection", t.selection}, {"failure", t.failure}};
     for (const auto& [name, colour] : names)
         sheet.replace(QLatin1Char('{') + QString::fromLatin1(name) + QLatin1Char('}'), colour.name());

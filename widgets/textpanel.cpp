@@ -83,9 +83,10 @@ class ScaleBar : public QWidget {
 
 namespace {
 
-/// "τ 0.7 · dialogue 1 · animals 0.5"
+/// "τ 0.7 · dialogue 1 · animals 0.5", a mixture being named first
 QString dialsOf(const model::Trace& trace) {
     QString text = QStringLiteral("τ ") + formatExact(trace.session.decoding.temperature);
+    if (trace.session.rule == compute::Rule::Mixture) text.prepend(TextPanel::tr("mixture · "));
     for (const model::SourceEntry& s : trace.session.specialists)
         if (s.enabled) text += QStringLiteral(" · %1 %2").arg(QString::fromStdString(s.name), formatExact(s.weight));
     return text;

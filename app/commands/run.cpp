@@ -13,6 +13,7 @@
 #include "app/commands/figures.h"
 #include "app/commands/functions.h"
 #include "app/interrupt.h"
+#include "model/opensession.h"
 
 namespace counterpoint::app {
 namespace {
@@ -73,8 +74,9 @@ int runCommand(const Arguments& arguments) {
     const std::set<std::string> formats = figureFormats(arguments, "--figures");
 
     std::vector<std::string> warnings;
-    const model::Session session = model::readSession(arguments.words[0], warnings);
+    const model::Session session = model::openSession(arguments.words[0], warnings);
     tell("warning", warnings);
+    model::requireSourcesOutside(session, out);
     const RunFolder folder(out);
 
     const Interrupt interrupt;

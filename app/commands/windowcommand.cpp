@@ -45,12 +45,13 @@ bool displayThere() {
 QtMessageHandler g_before = nullptr;
 
 /// Qt ends a program whose display cannot be reached with three messages and an abort: one sentence and exit code 1
-/// instead. Other messages go where they went.
+/// instead. Other messages go where they went, but for one about surroundings that are good enough.
 void onQtMessage(QtMsgType kind, const QMessageLogContext& context, const QString& message) {
     const std::string_view category = context.category == nullptr ? "" : context.category;
     if (category.starts_with("qt.qpa.") && message.contains(QLatin1String("could not connect to display"))) return;
-    if (category.starts_with("qt.qpa.") && message.contains(QLatin1String("Could not load the Qt platform plugin")))
-        return;
+    if (category.starts_with("qt.qpa.") && message.contains(QLatin1String("the Qt platform plugin"))) return;
+    // Qt makes a private folder by itself then (0700); one that others could read it still complains of.
+    if (message.startsWith(QLatin1String("QStandardPaths: XDG_RUNTIME_DIR not set"))) return;
     if (kind != QtFatalMsg || !message.contains(QLatin1String("no Qt platform plugin could be initialized")))
         return g_before(kind, context, message);
     std::fputs(

@@ -76,7 +76,8 @@ template <class Real>
 COUNTERPOINT_API void topTokens(std::span<const Real> row, int n, std::vector<TokenId>& out);
 
 /// out = log_softmax(logits[0..V) / temperature) in float32 with float64 sums. logits may be longer than out (padding
-/// rows are cut before the sum). −∞ stays −∞. Errors: NaN, +∞, or nothing finite, naming `source` and `position`.
+/// rows are cut before the sum). −∞ stays −∞; at temperature 1 a row that is normalised to float32's accuracy is copied.
+/// Errors: NaN, +∞, or nothing finite, naming `source` and `position`.
 COUNTERPOINT_API void logSoftmax(std::span<const float> logits, double temperature, std::span<float> out,
                                  const char* source, Position position);
 

@@ -8,6 +8,12 @@
 #include "compute/error.h"
 
 namespace counterpoint::compute {
+namespace {
+
+/// |log Σ exp x| of a row of float32 log-probabilities: their rounding, and that of their exponentials.
+constexpr double kNormalised = 2e-6;
+
+}  // namespace
 
 void logSoftmax(std::span<const float> logits, double temperature, std::span<float> out, const char* source,
                 Position position) {
@@ -32,6 +38,11 @@ void logSoftmax(std::span<const float> logits, double temperature, std::span<flo
 
     const double rest = std::log(rowmath::sumExp<float>(x, top, 1 / temperature, n));
     float* row = out.data();
+    // What was normalised in float32 before, as a recording of log-probabilities is, stays bit for bit what it is.
+    if (temperature == 1 && std::abs(top + rest) < kNormalised) {
+        if (row != x) std::copy_n(x, n, row);
+        return;
+    }
 #pragma omp simd
     for (std::size_t v = 0; v < n; ++v)
         row[v] = static_cast<float>((static_cast<double>(x[v]) - top) / temperature - rest);

@@ -70,7 +70,8 @@ struct Ensemble::State {
 
     /// [BOS if the shared sequence begins with one] + prefix + the rest of the shared sequence.
     std::vector<TokenId> sequenceFor(const EnsembleMember& member, std::span<const TokenId> ids) const {
-        const auto bos = held[0].member.source->tokenizer()->bos();
+        const auto tokenizer = held[0].member.source->tokenizer();
+        const auto bos = tokenizer != nullptr ? tokenizer->bos() : std::nullopt;
         const std::size_t lead = !member.prefix.empty() && !ids.empty() && bos && ids[0] == *bos ? 1 : 0;
         std::vector<TokenId> sequence(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(lead));
         sequence.insert(sequence.end(), member.prefix.begin(), member.prefix.end());
@@ -97,10 +98,10 @@ struct Ensemble::State {
 
 Ensemble::Ensemble(std::vector<EnsembleMember> members) : m_state(std::make_unique<State>()) {
     if (members.empty()) throw Error({.where = "the rack", .what = "there is no base model to decode with"});
-    const Tokenizer& tokenizer = *members[0].source->tokenizer();
-    m_state->vocabulary = tokenizer.size();
-    for (TokenId id = 0; id < static_cast<TokenId>(tokenizer.size()); ++id)
-        if (!tokenizer.isToken(id)) m_state->holes.push_back(id);
+    const auto tokenizer = members[0].source->tokenizer();
+    m_state->vocabulary = tokenizer != nullptr ? tokenizer->size() : members[0].source->info().logitWidth;
+    for (TokenId id = 0; tokenizer != nullptr && id < static_cast<TokenId>(tokenizer->size()); ++id)
+        if (!tokenizer->isToken(id)) m_state->holes.push_back(id);
     for (EnsembleMember& member : members) {
         for (const std::string& own : member.source->info().notices)
             m_state->notices.push_back("'" + member.name + "': " + own);

@@ -2,7 +2,7 @@
 // Ensemble: the sources of a rack decoding in step. Feeds the shared sequence to each source (its own prefix before it,
 // R1), turns raw logits into log-probability rows over the shared vocabulary, and rewinds as one. Nothing is committed
 // until every source has answered: Cancelled and Error leave every source with what it held, as far as the new ids had
-// not replaced it. Shapes: M sources, V = the base tokenizer's size (rows beyond it are cut, ids without a token
+// not replaced it. Shapes: M sources, V = the base tokenizer's size, a recording's width where it has none (rows beyond it are cut, ids without a token
 // excluded, before every log-softmax: HAZARDS A7). Positions are those of the shared sequence: the row after shared
 // token t is about position t+1. A source with a prefix reads [BOS if the shared sequence begins with one] + prefix +
 // the rest of the shared sequence. Thread: one owner. Errors: Error naming the source and the position.

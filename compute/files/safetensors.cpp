@@ -246,18 +246,22 @@ void writeSafetensors(const fs::path& file, std::span<const TensorToWrite> tenso
         return std::pair(dtypeSize(b->dtype), std::string_view(a->name)) <
                std::pair(dtypeSize(a->dtype), std::string_view(b->name));
     });
+    const auto refuse = [&](const TensorToWrite& tensor, std::uint64_t bytes) {
+        throw Error({.where = file.string(),
+                     .what = "tensor '" + tensor.name + "' cannot be written: its name stands twice or shape " +
+                             shapeText(tensor.shape) + " does not fit its " + bytesText(bytes)});
+    };
     Json header = Json::object();
     if (!metadata.empty()) header["__metadata__"] = metadata;
     std::uint64_t at = 0;
     for (const TensorToWrite* tensor : order) {
-        if (sizeOf(tensor->shape, tensor->dtype) != tensor->bytes.size() || header.contains(tensor->name))
-            throw Error({.where = file.string(),
-                         .what = "tensor '" + tensor->name + "' cannot be written: its name stands twice or shape " +
-                                 shapeText(tensor->shape) + " does not fit its " + bytesText(tensor->bytes.size())});
+        const std::optional<std::uint64_t> size = sizeOf(tensor->shape, tensor->dtype);
+        if (!size || (!tensor->produce && *size != tensor->bytes.size()) || header.contains(tensor->name))
+            refuse(*tensor, tensor->bytes.size());
         header[tensor->name] = {{"dtype", row(tensor->dtype).tag},
                                 {"shape", tensor->shape},
-                                {"data_offsets", {at, at + tensor->bytes.size()}}};
-        at += tensor->bytes.size();
+                                {"data_offsets", {at, at + *size}}};
+        at += *size;
     }
     std::string text = header.dump();
     text.append((8 - text.size() % 8) % 8, ' ');
@@ -265,7 +269,18 @@ void writeSafetensors(const fs::path& file, std::span<const TensorToWrite> tenso
     AtomicFile out(file);
     out.write(std::string_view(reinterpret_cast<const char*>(&length), 8));
     out.write(text);
-    for (const TensorToWrite* tensor : order) out.write(tensor->bytes);
+    for (const TensorToWrite* tensor : order) {
+        if (!tensor->produce) {
+            out.write(tensor->bytes);
+            continue;
+        }
+        std::uint64_t written = 0;
+        tensor->produce([&](std::span<const std::byte> bytes) {
+            written += bytes.size();
+            out.write(bytes);
+        });
+        if (written != *sizeOf(tensor->shape, tensor->dtype)) refuse(*tensor, written);
+    }
     out.commit();
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -55,8 +56,10 @@ struct TensorToWrite {
     DType dtype = DType::F32;
     std::vector<std::int64_t> shape;
     std::span<const std::byte> bytes;
+    /// For what should not stand in memory as a whole, instead of `bytes`: hands the tensor's bytes to `write` in order.
+    std::function<void(const std::function<void(std::span<const std::byte>)>& write)> produce = {};
 };
-/// Written through AtomicFile.
+/// Written through AtomicFile. Errors: a name twice, a shape and a number of bytes that disagree.
 COUNTERPOINT_API void writeSafetensors(const std::filesystem::path& file, std::span<const TensorToWrite> tensors,
                                        const std::map<std::string, std::string>& metadata);
 

@@ -35,7 +35,8 @@ const Architecture& find(const ConfigReader& config) {
     if (name.empty() && type.empty())
         config.refuse("it names no architecture", "'architectures' or 'model_type'", "neither");
     config.refuse("this architecture is not supported", supportedNames(),
-                  name.empty() ? type : name + (type.empty() ? "" : " of model_type " + type));
+                  name.empty() ? type : name + (type.empty() ? "" : " of model_type " + type),
+                  "open a model of one of these architectures");
 }
 
 void refuseQuantised(const ConfigReader& config) {

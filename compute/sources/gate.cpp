@@ -1,5 +1,6 @@
 // The compatibility gate (HAZARDS A2): logits are added by id, so an id must mean the same everywhere.
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "compute/error.h"
@@ -48,15 +49,52 @@ std::map<TokenId, std::pair<std::string, bool>> addedOf(const Tokenizer& tokeniz
     return added;
 }
 
+using Refuse = std::function<void(const std::string& what, const std::string& advice)>;
+
+/// Recordings answer for their own text only: it must be one text, the shorter a beginning of the longer.
+void requireOneText(const Source& base, const Source& other, const Refuse& refuse) {
+    const std::span<const TokenId> a = base.recorded(), b = other.recorded();
+    if (a.empty() || b.empty()) return;
+    const std::size_t common = std::min(a.size(), b.size());
+    const auto differing = std::mismatch(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(common), b.begin()).first;
+    const auto at = static_cast<std::size_t>(differing - a.begin());
+    if (at < common)
+        refuse("they are recordings of different texts: token " + std::to_string(at) + " is id " +
+                   std::to_string(a[at]) + " in one and id " + std::to_string(b[at]) + " in the other",
+               "record both over the same tokens");
+}
+
+/// Without a tokenizer on one side ids are all there is to compare.
+void requireSameIds(const std::string& baseName, const Source& base, const std::string& otherName, const Source& other,
+                    const Refuse& refuse) {
+    if ((base.tokenizer() == nullptr) != (other.tokenizer() == nullptr))
+        refuse("nothing says what the ids of '" + (base.tokenizer() == nullptr ? baseName : otherName) +
+                   "' mean, since it is a recording without a tokenizer",
+               "give its entry in the session a \"tokenizer\"");
+    if (base.info().logitWidth != other.info().logitWidth)
+        refuse("'" + baseName + "' has " + std::to_string(base.info().logitWidth) + " ids, '" + otherName + "' " +
+                   std::to_string(other.info().logitWidth),
+               "compose sources that share one vocabulary");
+}
+
 }  // namespace
 
 std::vector<std::string> requireComposable(const std::string& baseName, const Source& base,
                                            const std::string& otherName, const Source& other) {
-    const Side a{baseName, *base.tokenizer()}, b{otherName, *other.tokenizer()};
-    const auto refuse = [&](const std::string& what) {
+    const auto refuseFor = [&](const std::string& what, const std::string& advice) {
         throw Error({.where = "sources '" + baseName + "' and '" + otherName + "'",
                      .what = "they cannot be composed: " + what,
-                     .advice = "compose models that share one tokenizer"});
+                     .advice = advice});
+    };
+    requireOneText(base, other, refuseFor);
+    const auto tokenizerA = base.tokenizer(), tokenizerB = other.tokenizer();
+    if (tokenizerA == nullptr || tokenizerB == nullptr) {
+        requireSameIds(baseName, base, otherName, other, refuseFor);
+        return {};
+    }
+    const Side a{baseName, *tokenizerA}, b{otherName, *tokenizerB};
+    const auto refuse = [&](const std::string& what) {
+        refuseFor(what, "compose models that share one tokenizer");
     };
     std::vector<std::string> notices;
     const std::int64_t sizeA = a.tokenizer.size(), sizeB = b.tokenizer.size();

@@ -6,6 +6,7 @@
 #include "compute/files/safetensors.h"
 #include "compute/files/sha256.h"
 #include "compute/sources/modules.h"
+#include "compute/sources/recording.h"
 #include "compute/text/gguftokenizer.h"
 
 namespace counterpoint::compute {
@@ -36,16 +37,10 @@ const std::string kFolderAdvice =
     for (const KindRow& row : kKinds)
         if (name.ends_with(row.suffix))
             throw Error({.where = file.string(), .what = std::string(row.sentence), .advice = kFolderAdvice});
-    if (name.ends_with(".safetensors")) {
-        const Safetensors weights = Safetensors::openFile(file);  // what is not safetensors at all says so here
-        const auto format = weights.metadata().find("format");
-        const bool recording =
-            format != weights.metadata().end() && format->second.starts_with("counterpoint.recording/");
-        throw Error(
-            {.where = file.string(),
-             .what = recording ? "recordings are not supported yet" : "this file holds weights only, not a whole model",
-             .advice = kFolderAdvice});
-    }
+    if (name.ends_with(".safetensors"))
+        throw Error({.where = file.string(),
+                     .what = "this file holds weights only, not a whole model",
+                     .advice = kFolderAdvice});
     throw Error({.where = file.string(),
                  .what = "this is not a source",
                  .expected = "a model's folder or a .gguf file",
@@ -68,12 +63,19 @@ void requireModelDirectory(const fs::path& directory) {
                  .advice = kFolderAdvice});
 }
 
+/// What is not safetensors at all says so here.
+bool isRecordingFile(const fs::path& file) {
+    return file.filename().string().ends_with(".safetensors") &&
+           !file.filename().string().ends_with(".bank.safetensors") && isRecording(Safetensors::openFile(file));
+}
+
 /// Columns beyond the tokenizer are padding; missing columns would leave tokens without a say.
 void requireWidth(const Source& source) {
+    if (source.tokenizer() == nullptr) return;
     const std::int64_t width = source.info().logitWidth, size = source.tokenizer()->size();
     if (width < size)
         throw Error({.where = source.info().path,
-                     .what = "the model gives fewer logits than the tokenizer has tokens",
+                     .what = "the " + source.info().kind + " gives fewer logits than the tokenizer has tokens",
                      .expected = std::to_string(size) + " at least",
                      .found = std::to_string(width),
                      .advice = "this tokenizer belongs to another model"});
@@ -90,13 +92,18 @@ std::unique_ptr<Source> openSource(const fs::path& path, const OpenOptions& opti
         throw Error({.where = path.string(),
                      .what = "there is no such file or folder",
                      .details = error ? error.message() : ""});
-    const bool gguf = path.extension() == ".gguf" && !fs::is_directory(status);
-    if (!gguf && !fs::is_directory(status)) refuseFile(path);
-    if (!gguf) requireModelDirectory(path);
     if (stop.stop_requested()) return nullptr;
-    std::shared_ptr<const Tokenizer> tokenizer = gguf ? openGgufTokenizer(*Gguf::open(path)) : openTokenizer(path);
-    if (stop.stop_requested()) return nullptr;
-    std::unique_ptr<Source> source = network().openModel(path, std::move(tokenizer), options, stop);
+    std::unique_ptr<Source> source;
+    if (!fs::is_directory(status) && isRecordingFile(path)) {
+        source = openRecording(path, options);
+    } else {
+        const bool gguf = !fs::is_directory(status) && path.extension() == ".gguf";
+        if (!gguf && !fs::is_directory(status)) refuseFile(path);
+        if (!gguf) requireModelDirectory(path);
+        std::shared_ptr<const Tokenizer> tokenizer = gguf ? openGgufTokenizer(*Gguf::open(path)) : openTokenizer(path);
+        if (stop.stop_requested()) return nullptr;
+        source = network().openModel(path, std::move(tokenizer), options, stop);
+    }
     if (source != nullptr) requireWidth(*source);
     return source;
 }

@@ -44,7 +44,10 @@ class COUNTERPOINT_API Source {
   public:
     virtual ~Source();
     virtual const SourceInfo& info() const = 0;
+    /// Null: a recording without one; its tokens are ids.
     virtual std::shared_ptr<const Tokenizer> tokenizer() const = 0;
+    /// The tokens that a recording is about: forward() takes a beginning of them only. Empty: any sequence will do.
+    virtual std::span<const TokenId> recorded() const { return {}; }
     /// Appends ids to the cache and writes the logits after the last `rows` of them. rows <= ids.size().
     /// The stop token is read between layers; Cancelled leaves length() as it was.
     virtual Outcome forward(std::span<const TokenId> ids, std::int64_t rows, std::span<float> logits,
@@ -62,19 +65,22 @@ struct OpenOptions {
     std::string dtype;  ///< empty: the files' own; where they are quantised, float32
     int threads = 0;    ///< 0: all cores but one, at least one
     bool cache = true;  ///< false: recompute the whole sequence each time (tests)
+    std::string sourceInFile;  ///< which source of a recording; empty: its base
+    std::string tokenizer;     ///< a folder whose tokenizer is used instead of the file's own (recordings)
     std::function<void(double fraction, std::string_view what)> progress;  ///< called on the opening thread
 };
 
-/// Opens a model directory or a .gguf file (later parts: .pt, .ts, recordings). Cancelled: returns nullptr.
+/// Opens a model directory, a .gguf file or a recording (later parts: .pt, .ts). Cancelled: returns nullptr.
 COUNTERPOINT_API std::unique_ptr<Source> openSource(const std::filesystem::path& path, const OpenOptions& options,
                                                     std::stop_token stop);
 
 /// The compatibility gate (HAZARDS A2): same id -> bytes map, added tokens and special ids. Returns notices (a padded
-/// tail); throws Error naming the first differing ids.
+/// tail); throws Error naming the first differing ids. Recordings must be of one text, and two without a tokenizer of
+/// one width; one without a tokenizer and a source that has one do not compose, since nothing says what its ids mean.
 COUNTERPOINT_API std::vector<std::string> requireComposable(const std::string& baseName, const Source& base,
                                                             const std::string& otherName, const Source& other);
 
-/// SHA-256 (hex) over the weight files of a model directory, in name order; Cancelled: empty.
+/// SHA-256 (hex) over the weight files of a model directory, in name order, or over a file; Cancelled: empty.
 COUNTERPOINT_API std::string hashWeights(const std::filesystem::path& path, std::stop_token stop);
 
 struct DeviceInfo {

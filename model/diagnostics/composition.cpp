@@ -63,6 +63,9 @@ const TopToken* find(const std::vector<TopToken>& tokens, TokenId id) {
     return it == tokens.end() ? nullptr : &*it;
 }
 
+/// Within a sentence a token "," must not be taken for its comma.
+std::string quoted(const std::string& label) { return "'" + label + "'"; }
+
 std::string sourceName(const Trace& trace, std::size_t i) {
     return i < trace.sources.size() ? trace.sources[i] : "source " + std::to_string(i);
 }
@@ -181,7 +184,8 @@ PlotData distribution(const Trace& trace, const View& view) {
         plot.note += (step->prompt   ? ": given "
                       : step->forced ? ": chosen by hand "
                                      : ": drawn ") +
-                     tokenLabel(trace.tokenizer.get(), step->token) + ", p = " + fixed(std::exp(step->logProb), 3);
+                     quoted(tokenLabel(trace.tokenizer.get(), step->token)) +
+                     ", p = " + fixed(std::exp(step->logProb), 3);
     plot.note += "; " + std::to_string(step->keptCount) + (step->keptCount == 1 ? " token" : " tokens") + " kept";
     return plot;
 }
@@ -208,7 +212,7 @@ PlotData ledger(const Trace& trace, const View& view) {
         return plot;
     }
     if (!split.excludedBy.empty()) {
-        plot.empty = label + " is excluded by " + split.excludedBy + ": its probability is 0 and has no split.";
+        plot.empty = quoted(label) + " is excluded by " + split.excludedBy + ": its probability is 0 and has no split.";
         return plot;
     }
     Series s;

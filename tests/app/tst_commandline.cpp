@@ -89,11 +89,26 @@ class TestCommandLine : public QObject {
     }
 
     /// Qt itself would say it in three lines and abort.
+    void displayThatCannotBeReached_data() {
+        QTest::addColumn<QStringList>("surroundings");
+        QTest::newRow("any platform") << QStringList{QStringLiteral("DISPLAY=:4711")};
+        QTest::newRow("xcb") << QStringList{QStringLiteral("DISPLAY=:4711"), QStringLiteral("QT_QPA_PLATFORM=xcb")};
+        QTest::newRow("no such platform") << QStringList{QStringLiteral("QT_QPA_PLATFORM=none")};
+    }
     void displayThatCannotBeReached() {
-        const Finished finished = runProgram({}, {QStringLiteral("DISPLAY=:4711")});
+        QFETCH(QStringList, surroundings);
+        const Finished finished = runProgram({}, surroundings);
         COMPARE_CODE(finished, 1);
         QCOMPARE(finished.errorLines(), 1);
         QVERIFY2(finished.err.contains("display"), finished.err.constData());
+    }
+
+    void nothingIsSaidOfARuntimeFolder() {
+        const Finished finished =
+            runProgram({QStringLiteral("--first-paint")},
+                       {QStringLiteral("QT_QPA_PLATFORM=offscreen"), QStringLiteral("XDG_RUNTIME_DIR")});
+        COMPARE_CODE(finished, 0);
+        QVERIFY2(!finished.err.contains("XDG_RUNTIME_DIR"), finished.err.constData());
     }
 
     void sizeThatTheWindowDoesNotFitInto() {
@@ -107,8 +122,8 @@ class TestCommandLine : public QObject {
 
     void sentencesEndWithOneStop() {
         QTemporaryDir folder;  // no model
-        const Finished finished = runProgram(
-            {QStringLiteral("--screenshot"), folder.filePath(QStringLiteral("a.png")), folder.path()});
+        const Finished finished =
+            runProgram({QStringLiteral("--screenshot"), folder.filePath(QStringLiteral("a.png")), folder.path()});
         COMPARE_CODE(finished, 1);
         QCOMPARE(finished.errorLines(), 1);  // and Qt says nothing of its own
         QVERIFY2(finished.err.endsWith(".\n") && !finished.err.endsWith("..\n"), finished.err.constData());

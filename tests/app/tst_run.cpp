@@ -265,6 +265,17 @@ class TestRun : public QObject {
     }
 
     /// No specialist: what has nothing to show is named, the other figures are there.
+    /// The destructors of libtorch's tables would take longer than a short run.
+    void theProgramEndsWithoutWaitingForLibraries() {
+        const QString file = writeSession(path(QStringLiteral("short.session.json")), trioSession(1));
+        const Finished finished =
+            runProgram({QStringLiteral("run"), file, QStringLiteral("--out"), path(QStringLiteral("short"))},
+                       {QStringLiteral("LD_DEBUG=files")});
+        COMPARE_CODE(finished, 0);
+        QVERIFY(finished.err.contains("calling init: ") && finished.err.contains("libtorch"));
+        QVERIFY(!finished.err.contains("calling fini: "));
+    }
+
     void figuresOfABaseAlone() {
         Json session = trioSession(3);
         session["specialists"] = Json::array();

@@ -8,6 +8,7 @@
 #include <QFile>
 #include <QListWidget>
 #include <QMimeData>
+#include <QPlainTextEdit>
 #include <QScrollBar>
 #include <QSettings>
 #include <QSlider>
@@ -17,7 +18,9 @@
 
 #include "app/mainwindow.h"
 #include "compute/dial.h"
+#include "compute/error.h"
 #include "tests/app/opened.h"
+#include "widgets/noticepanel.h"
 #include "widgets/numberfield.h"
 #include "widgets/palette.h"
 #include "widgets/sourcerow.h"
@@ -68,11 +71,15 @@ class TestWindow : public QObject {
         QCOMPARE(o.document.session().specialists[0].weight, start);
     }
 
-    void fieldsReadTheWidgetsLocale() {
+    // One form of number in the whole window, whatever the person's locale: the tables' and the files'.
+    void fieldsShowADotAndTakeAComma() {
+        const QLocale before;
+        QLocale::setDefault(QLocale(QLocale::German, QLocale::Germany));
+        const auto back = qScopeGuard([&] { QLocale::setDefault(before); });
         Opened o;
         auto* row = o.find<widgets::SourceRow>("source.dialogue");
         auto* field = row->findChild<widgets::NumberField*>("field");
-        field->setLocale(QLocale(QLocale::German, QLocale::Germany));
+        QCOMPARE(field->text(), QStringLiteral("1.00"));
         const auto type = [&](const char* text) {
             field->setFocus();
             field->selectAll();
@@ -81,19 +88,21 @@ class TestWindow : public QObject {
         };
         type("0,75");
         QCOMPARE(o.document.session().specialists[0].weight, 0.75);
-        QCOMPARE(field->text(), QStringLiteral("0,75"));
+        QCOMPARE(field->text(), QStringLiteral("0.75"));
         const std::filesystem::path file = o.folder.filePath("saved.session.json").toStdString();
         o.document.save(file);
         QFile saved(QString::fromStdString(file.string()));
         QVERIFY(saved.open(QIODevice::ReadOnly));
         QVERIFY(saved.readAll().contains("0.75"));
-        for (const char* junk : {"0.25", "nan", "inf", "abc", "", "1e999", "99999999"}) {
-            const std::size_t notices = o.document.notices().size();
+        for (const char* junk : {"1,234", "1.000,5", "1,000.5", "nan", "inf", "abc", "", "1e999", "99999999"}) {
+            for (const model::Notice& notice : std::vector(o.document.notices())) o.document.dismiss(notice.id);
             type(junk);
             QCOMPARE(o.document.session().specialists[0].weight, 0.75);
-            QCOMPARE(field->text(), QStringLiteral("0,75"));
-            if (*junk != '\0') QCOMPARE(o.document.notices().size(), notices + 1);
+            QCOMPARE(field->text(), QStringLiteral("0.75"));
+            QCOMPARE(o.document.notices().size(), std::size_t{*junk != '\0' ? 1u : 0u});
         }
+        type("0.5");
+        QCOMPARE(o.document.session().specialists[0].weight, 0.5);
     }
 
     void everyDialOfTheTableIsThere() {
@@ -105,7 +114,6 @@ class TestWindow : public QObject {
     void dialsEditTheSession() {
         Opened o;
         auto* field = o.find<QWidget>("dial.temperature")->findChild<widgets::NumberField*>("field");
-        field->setLocale(QLocale::c());
         field->setFocus();
         field->selectAll();
         QTest::keyClicks(field, "1.25");
@@ -276,6 +284,78 @@ class TestWindow : public QObject {
         auto* close = o.find<QWidget>(("notice." + std::to_string(id)).c_str())->findChild<QAbstractButton*>("close");
         QTest::mouseClick(close, Qt::LeftButton);
         QCOMPARE(o.document.notices().size(), notices);
+    }
+
+    void noticesGoByThemselvesOrByTheNextOutcome() {
+        using Level = model::Notice::Level;
+        Opened o;
+        QTRY_VERIFY(o.document.ready());
+        widgets::NoticePanel panel(o.document, nullptr, 1);
+        const auto sentences = [&] {
+            QStringList all;
+            for (const QLabel* label : panel.findChildren<QLabel*>("sentence"))
+                if (!label->isHidden() && !label->parentWidget()->isHidden()) all << label->text();
+            return all;
+        };
+        o.document.notify(Level::Warning, "This stays.");
+        o.document.notify(Level::Failure, "It could not be written.", {}, "Exporting");
+        o.document.notify(Level::Failure, "Another thing failed.", {}, "Loading");
+        QCOMPARE(sentences(), QStringList({"Another thing failed.", "It could not be written.", "This stays."}));
+        o.document.notify(Level::Info, "Saved it.", {}, "Exporting");
+        QCOMPARE(sentences(), QStringList({"Saved it.", "Another thing failed.", "This stays."}));
+        QTRY_COMPARE(sentences(), QStringList({"Another thing failed.", "This stays."}));
+        o.document.settled("Loading");
+        QCOMPARE(sentences(), QStringList({"This stays."}));
+        QStringList past;
+        for (const model::Notice& notice : o.document.pastNotices()) past << QString::fromStdString(notice.sentence);
+        QCOMPARE(past, QStringList({"It could not be written.", "Saved it.", "Another thing failed."}));
+        o.window->actions().action("help.notices")->trigger();
+        const QString text = o.find<QPlainTextEdit>("pastNotices.text")->toPlainText();
+        QVERIFY2(text.indexOf("Another thing failed.") < text.indexOf("Saved it.") && text.contains("Saved it."),
+                 qPrintable(text));
+
+        for (int i = 0; i < 5; ++i) o.document.notify(Level::Warning, "Warning " + std::to_string(i) + ".");
+        QCOMPARE(sentences(), QStringList({"Warning 4.", "Warning 3.", "Warning 2."}));
+        const QList<QAbstractButton*> more = panel.findChildren<QAbstractButton*>("closeAll");
+        QCOMPARE(more.back()->text(), QString("and 3 more · close all"));
+    }
+
+    // A failed file is answered by the next one that opens, a refused number by the next that is taken.
+    void anOutcomeTakesThePlaceOfTheLast() {
+        Opened o;
+        QTRY_VERIFY(o.document.ready());
+        const std::filesystem::path good = o.folder.filePath("good.session.json").toStdString();
+        o.document.save(good);
+        const auto failures = [&] {
+            return std::count_if(o.document.notices().begin(), o.document.notices().end(),
+                                 [](const model::Notice& n) { return n.level != model::Notice::Level::Info; });
+        };
+        o.window->openFiles({o.folder.filePath("none.session.json").toStdString()});
+        o.window->openFiles({o.folder.filePath("neither.session.json").toStdString()});
+        QCOMPARE(failures(), 1);
+        QVERIFY(o.document.notices().back().sentence.find("neither") != std::string::npos);
+        o.window->openFiles({good});
+        QCOMPARE(failures(), 0);
+        QTRY_VERIFY(o.document.ready());
+        auto* field = o.find<QWidget>("dial.temperature")->findChild<widgets::NumberField*>("field");
+        const auto type = [&](const char* text) {
+            field->setFocus();
+            field->selectAll();
+            QTest::keyClicks(field, text);
+            QTest::keyClick(field, Qt::Key_Return);
+        };
+        type("much");
+        type("99");
+        QCOMPARE(failures(), 1);
+        type("1.5");
+        QCOMPARE(failures(), 0);
+        QCOMPARE(o.document.session().decoding.temperature, 1.5);
+        o.document.engine().run([](std::stop_token) { throw compute::Error({.what = "the disk is full"}); },
+                                "Exporting a.pdf");
+        o.document.generate();  // wakes the document
+        QTRY_COMPARE(failures(), 1);
+        QTRY_VERIFY(!o.document.busy());
+        QCOMPARE(o.document.notices().back().about, std::string("Exporting"));  // a decode that went well is no export
     }
 
     // What was never in a stored layout is not in the window that comes back from it, and what was has its place.

@@ -146,8 +146,9 @@ class TestWindowFiles : public QObject {
         const model::Session before = o.document.session();
         const QString path = o.folder.filePath(name);
         write(path, bytes);
+        QVERIFY(o.window->isWindowModified());
         QVERIFY(dropFile(*o.window, path));
-        answerUnsaved(o, QMessageBox::Discard);
+        QVERIFY(o.find<QMessageBox>("unsavedQuestion") == nullptr);  // refused before anything is asked
         QVERIFY2(newestNotice(o.document).contains(name), qPrintable(newestNotice(o.document)));
         QVERIFY(newestNotice(o.document).endsWith('.') && !newestNotice(o.document).endsWith(".."));
         QVERIFY(o.document.notices().back().level == model::Notice::Level::Failure);
@@ -218,6 +219,11 @@ class TestWindowFiles : public QObject {
         Opened o;
         o.decode();
         for (const auto& [action, name] : kExports) exportDrift(o, action, o.folder.filePath(name));
+        o.document.save(o.folder.filePath("mine.session.json").toStdString());
+        o.window->actions().action("file.open")->trigger();
+        QTRY_VERIFY(o.window->fileDialog().isVisible());
+        QCOMPARE(o.window->fileDialog().findChild<QLineEdit*>("fileNameEdit")->text(), QString());
+        o.window->fileDialog().reject();
         const QString csv = QString::fromUtf8(contents(o.folder.filePath("drift.csv")));
         QVERIFY2(csv.startsWith("Position,drift,running sum\r\n"), qPrintable(csv.left(80)));
         QCOMPARE(csv.count('\n'), 1 + static_cast<int>(o.document.trace()->steps.size()));

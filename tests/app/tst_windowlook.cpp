@@ -8,6 +8,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QScrollArea>
+#include <QScrollBar>
 #include <QSlider>
 #include <QTableWidget>
 #include <QToolTip>
@@ -21,6 +22,8 @@ using namespace counterpoint;
 using namespace counterpoint::tests;
 
 namespace {
+
+namespace fs = std::filesystem;
 
 /// Where a widget that is drawn whole has to lie: the part of its panel that can be seen sideways.
 bool wholeSideways(const QWidget& widget, const QScrollArea& panel) {
@@ -87,6 +90,13 @@ class TestWindowLook : public QObject {
         }
         for (const QTableWidget* table : o.window->findChildren<QTableWidget*>()) {
             const QFontMetrics metrics(table->horizontalHeader()->font());
+            if (table->isVisible()) {  // the last number keeps its distance from the border
+                QVERIFY2(table->width() - table->viewport()->geometry().right() > 4, qPrintable(table->objectName()));
+                QVERIFY2(perspective != "Priors" || size.width() < 1440 || table->horizontalScrollBar()->maximum() == 0,
+                         qPrintable(QStringLiteral("%1: %2 pixels are scrolled to")
+                                        .arg(table->objectName())
+                                        .arg(table->horizontalScrollBar()->maximum())));
+            }
             for (int c = 1; c < table->columnCount() && table->isVisible(); ++c) {
                 const QTableWidgetItem* head = table->horizontalHeaderItem(c);
                 QVERIFY2(metrics.horizontalAdvance(head->text()) + 6 <= table->columnWidth(c),
@@ -271,6 +281,32 @@ class TestWindowLook : public QObject {
         QVERIFY(o.find<QComboBox>("traces")->currentText().contains("τ 4"));
     }
 
+    void theRuleIsADial() {
+        Opened o;
+        o.decode();
+        auto* rule = o.find<QComboBox>("dial.rule");
+        QVERIFY2(rule->toolTip().contains("R1") && rule->toolTip().contains("acts at once"),
+                 qPrintable(rule->toolTip()));
+        QCOMPARE(rule->currentText(), QString("product"));
+        const auto terms = [&] { return o.document.plot("ledger").x.categories; };
+        const double product = o.document.trace()->at(9)->diagnostics.drift;
+        QVERIFY(terms().front() != "mixture");
+        rule->setFocus();
+        QTest::keyClick(rule, Qt::Key_Down);
+        QVERIFY(o.document.session().rule == compute::Rule::Mixture);
+        QTRY_VERIFY(!o.document.busy() && o.document.trace()->session.rule == compute::Rule::Mixture);
+        QVERIFY(o.document.trace()->at(9)->diagnostics.drift != product);
+        QCOMPARE(terms().front(), std::string("mixture"));
+        QVERIFY(o.find<QComboBox>("traces")->currentText().contains("mixture"));
+        const fs::path file = o.folder.filePath("mixture.session.json").toStdString();
+        o.document.save(file);
+        std::vector<std::string> warnings;
+        QVERIFY(model::readSession(file, warnings).rule == compute::Rule::Mixture);
+        o.document.undo();
+        QCOMPARE(rule->currentText(), QString("product"));
+        QTRY_COMPARE(o.document.trace()->at(9)->diagnostics.drift, product);
+    }
+
     void plausibilityHasItsKind() {
         Opened o;
         auto* dial = o.find<QWidget>("dial.plausibility");
@@ -284,7 +320,6 @@ class TestWindowLook : public QObject {
         QVERIFY(plausibility.kind == compute::PlausibilityKind::TopP);
         QCOMPARE(plausibility.value, 0.1);
         auto* field = dial->findChild<QLineEdit*>("field");
-        field->setLocale(QLocale::c());
         field->setFocus();
         field->selectAll();
         QTest::keyClicks(field, "0.8");

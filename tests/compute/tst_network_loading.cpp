@@ -109,7 +109,7 @@ class TestNetworkLoading : public QObject, tests::ToyFolder {
                                       << "LlamaForCausalLM";
         QTest::newRow("model_type") << "\"llama\""
                                     << "\"mixtral\""
-                                    << "mixtral";
+                                    << "mixtral); open a model of one of these architectures.";
         QTest::newRow("activation") << "silu"
                                     << "relu2"
                                     << "relu2";

@@ -180,14 +180,10 @@ class TestSources : public QObject, Scratch {
         QVERIFY2(!found.contains('\n'), qPrintable(found));
     }
 
-    void weightsAloneAndRecordings() {
+    void weightsAlone() {
         writeTensors(folder() / "a.safetensors", {randomTensor("a", {2}, 1)});
         QVERIFY(errorOf([&] { openSource(folder() / "a.safetensors", {}, {}); }).find("holds weights only") !=
                 std::string::npos);
-        writeTensors(folder() / "r.safetensors", {randomTensor("a", {2}, 1)}, {{"format", "counterpoint.recording/1"}});
-        QVERIFY(errorOf([&] {
-                    openSource(folder() / "r.safetensors", {}, {});
-                }).find("recordings are not supported yet") != std::string::npos);
     }
 
     void cancelledBeforeAnythingIsRead() {

@@ -310,6 +310,7 @@ class TestDiagnostics : public QObject {
         QVERIFY(near(plot.series[2].y, {.6, .3, .1}));
         QCOMPARE(plot.series[2].grey, (std::vector<bool>{false, true, true}));
         QCOMPARE(plot.cursorX, 0.0);
+        QVERIFY2(plot.note.find(" '␣dog', p = ") != std::string::npos, plot.note.c_str());
         QVERIFY(diagnostic("distribution").make(trace, at(77)).empty.find("cursor") != std::string::npos);
     }
 

@@ -4,6 +4,8 @@
 #include "compute/error.h"
 #include "compute/files/atomicfile.h"
 #include "compute/files/json.h"
+#include "compute/files/safetensors.h"
+#include "model/opensession.h"
 #include "model/runner.h"
 #include "tests/support/fixture.h"
 #include "tests/support/germanlocale.h"
@@ -126,6 +128,39 @@ class TestRealRuns : public QObject {
         QCOMPARE(reported(runSession(other, {})), 1);
         other.base.sha256 = summary["sha256"]["base"].get<std::string>();
         QCOMPARE(reported(runSession(other, {})), 0);
+    }
+
+    /// A recording of a run recomposes to the run's distributions, bit for bit, without a network.
+    void recordingOfARun() {
+        REQUIRE_SHARED("models/stories260K/hf");
+        Session s = three();
+        s.decoding.temperature = 0.8;
+        s.specialists[1].weight = 0.5;
+        RunOptions options;
+        options.dumps = {"log_prob", "sources"};
+        const RunResult run = runSession(s, options);
+        writeRun(run, folder("recorded"), options.dumps);
+        Session scored = sessionForRecording(folder("recorded") / "sources.safetensors");
+        scored.decoding = s.decoding;
+        scored.specialists[0].weight = scored.specialists[0].name == "dialogue" ? 1.0 : 0.5;
+        scored.specialists[1].weight = 1.5 - scored.specialists[0].weight;
+        // Rack order is the order of summation: as in the run.
+        if (scored.specialists[0].name != "dialogue") std::swap(scored.specialists[0], scored.specialists[1]);
+        const RunResult again = runSession(scored, options);
+        writeRun(again, folder("from the recording"), options.dumps);
+        QCOMPARE(again.trace.tokens, run.trace.tokens);
+        QCOMPARE(again.trace.text(), run.trace.text());
+        QCOMPARE(again.trace.stopIds, run.trace.stopIds);
+        const auto file = [&](const char* name) {
+            const auto tensors = compute::Safetensors::openFile(folder(name) / "log_prob.safetensors");
+            const auto bytes = tensors.find("log_prob")->bytes;
+            return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        };
+        QVERIFY(file("from the recording").starts_with(file("recorded")));
+        for (std::size_t i = 0; i < run.trace.steps.size(); ++i) {
+            QCOMPARE(again.trace.steps[i]->diagnostics.drift, run.trace.steps[i]->diagnostics.drift);
+            QCOMPARE(again.trace.steps[i]->diagnostics.eosComposed, run.trace.steps[i]->diagnostics.eosComposed);
+        }
     }
 
     void brokenModels() {

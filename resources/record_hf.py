@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""Writes a recording (SPEC: counterpoint.recording/1) of what transformers models say about one text.
+
+    record_hf.py --out r.safetensors --text "Once upon a time" base=MODEL [math=MODEL ...] [options]
+
+The first model is the base; MODEL is a folder or a name that transformers can load. Every model reads the same tokens
+(the base's tokenizer), one model after the other, so only one is in memory at a time; rows go to the file as they come,
+so the logits never are. Models of another tokenizer are refused. Needs torch and transformers.
+
+  --text TEXT | --text-file FILE | --ids "1,5,3"   the text, or its token ids
+  --continue N        lets the base go on greedily for N tokens first
+  --dtype TYPE        of the logits in the file: float32 (default), float16, bfloat16
+  --model-dtype TYPE  the models compute in: auto (default: as stored), float32, float16, bfloat16
+  --device DEVICE     cpu (default), cuda, or auto (accelerate spreads the layers)
+  --chunk N           tokens fed at once (default 256)
+  --router            also router logits, from models that give them (mixtures of experts)
+  --no-tokenizer      do not name the base's folder as the tokenizer
+"""
+import argparse
+import json
+import os
+import sys
+import tempfile
+
+import torch
+import transformers
+
+DTYPES = {"float32": (torch.float32, "F32"), "float16": (torch.float16, "F16"), "bfloat16": (torch.bfloat16, "BF16")}
+
+
+def fail(sentence):
+    sys.exit("record_hf.py: " + sentence)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="+", metavar="NAME=MODEL")
+    parser.add_argument("--out", required=True)
+    text = parser.add_mutually_exclusive_group(required=True)
+    text.add_argument("--text")
+    text.add_argument("--text-file")
+    text.add_argument("--ids")
+    parser.add_argument("--continue", dest="more", type=int, default=0)
+    parser.add_argument("--dtype", choices=DTYPES, default="float32")
+    parser.add_argument("--model-dtype", choices=["auto", *DTYPES], default="auto")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--chunk", type=int, default=256)
+    parser.add_argument("--router", action="store_true")
+    parser.add_argument("--no-tokenizer", action="store_true")
+    given = parser.parse_args()
+    given.models = [m.split("=", 1) if "=" in m else fail(f"'{m}' is not NAME=MODEL") for m in given.models]
+    names = [name for name, _ in given.models]
+    if len(set(names)) != len(names) or not all(names):
+        fail("every model needs a name of its own")
+    if given.chunk < 1 or given.more < 0:
+        fail("--chunk must be 1 or more, --continue 0 or more")
+    return given
+
+
+def load(path, given):
+    dtype = given.model_dtype if given.model_dtype == "auto" else DTYPES[given.model_dtype][0]
+    spread = {"device_map": "auto"} if given.device == "auto" else {}
+    model = transformers.AutoModelForCausalLM.from_pretrained(path, dtype=dtype, **spread)
+    return (model if spread else model.to(given.device)).eval()
+
+
+def forwards(model, tokens, chunk, **options):
+    """Outputs chunk by chunk, with the cache between them; where each begins."""
+    cache = None
+    for at in range(0, len(tokens), chunk):
+        ids = torch.tensor([tokens[at : at + chunk]], device=model.device)
+        with torch.inference_mode():
+            out = model(input_ids=ids, past_key_values=cache, use_cache=True, **options)
+        cache = out.past_key_values
+        yield at, out
+
+
+def continued(model, tokens, count, chunk):
+    """tokens with `count` greedy ones behind them."""
+    tokens, cache, fed = list(tokens), None, 0
+    for _ in range(count):
+        while fed < len(tokens):
+            part = tokens[fed : fed + chunk]
+            with torch.inference_mode():
+                out = model(input_ids=torch.tensor([part], device=model.device), past_key_values=cache, use_cache=True)
+            cache, fed = out.past_key_values, fed + len(part)
+        tokens.append(int(out.logits[0, -1].argmax()))
+    return tokens
+
+
+def raw(tensor):
+    return tensor.contiguous().cpu().view(torch.uint8).numpy().tobytes()
+
+
+class Recording:
+    """A safetensors file whose header is written first and whose rows come as they are made. It is written beside the
+    target and renamed over it at the end, so that nobody meets half a recording."""
+
+    def __init__(self, path, entries, metadata):
+        header, at, self.begin = {"__metadata__": metadata}, 0, {}
+        for name, (tag, size, shape) in entries.items():
+            count = size
+            for n in shape:
+                count *= n
+            header[name] = {"dtype": tag, "shape": shape, "data_offsets": [at, at + count]}
+            self.begin[name] = at
+            at += count
+        text = json.dumps(header, separators=(",", ":")).encode()
+        text += b" " * (-len(text) % 8)
+        self.path, self.data = path, 8 + len(text)
+        handle, self.part = tempfile.mkstemp(dir=os.path.dirname(os.path.abspath(path)), suffix=".part")
+        self.file = os.fdopen(handle, "wb")
+        self.file.write(len(text).to_bytes(8, "little") + text)
+        self.file.truncate(self.data + at)
+
+    def write(self, name, offset, data):
+        self.file.seek(self.data + self.begin[name] + offset)
+        self.file.write(data)
+
+    def close(self):
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        self.file.close()
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(self.part, 0o666 & ~mask)
+        os.replace(self.part, self.path)
+
+    def discard(self):
+        self.file.close()
+        if os.path.exists(self.part):
+            os.unlink(self.part)
+
+
+def router_of(model):
+    """Layers with router logits, experts per token and the renormalisation flag, as the model's config tells them."""
+    config = model.config
+    per_token = getattr(config, "num_experts_per_tok", None) or getattr(config, "moe_k", None)
+    if per_token is None:
+        fail("this model's config tells no number of experts per token")
+    layers = [i for i in range(config.num_hidden_layers) if has_experts(config, i)]
+    # Without the key the architecture decides: Mixtral renormalises over the chosen.
+    norm = getattr(config, "norm_topk_prob", config.model_type == "mixtral")
+    return layers, int(per_token), bool(norm)
+
+
+def has_experts(config, layer):
+    if layer in (getattr(config, "mlp_only_layers", None) or []):
+        return False
+    return (layer + 1) % (getattr(config, "decoder_sparse_step", None) or 1) == 0
+
+
+def stacked(out):
+    """Router logits of one chunk as [L, tokens, E]."""
+    return torch.stack([layer.reshape(-1, layer.shape[-1]) for layer in out.router_logits])
+
+
+def main():
+    given = arguments()
+    names = [name for name, _ in given.models]
+    base = given.models[0][1]
+    # Ids need no tokenizer; but where the base has one, the others must have the same.
+    tokenizer = None if given.ids and given.no_tokenizer else transformers.AutoTokenizer.from_pretrained(base)
+    if given.ids:
+        tokens = [int(i) for i in given.ids.split(",")]
+    else:
+        text = given.text if given.text is not None else open(given.text_file, encoding="utf-8").read()
+        tokens = tokenizer(text)["input_ids"]
+    if not tokens:
+        fail("the text has no tokens")
+    for _, path in given.models[1:] if tokenizer is not None else []:
+        other = transformers.AutoTokenizer.from_pretrained(path)
+        if other.get_vocab() != tokenizer.get_vocab():
+            fail(f"{path} has another vocabulary than {base}; sources are composed id by id")
+
+    metadata = {"format": "counterpoint.recording/1", "base": names[0]}
+    if not given.no_tokenizer and os.path.isdir(base):
+        metadata["tokenizer"] = os.path.relpath(base, os.path.dirname(os.path.abspath(given.out)))
+    dtype, tag = DTYPES[given.dtype]
+    size = torch.empty((), dtype=dtype).element_size()
+    recording = None
+    try:
+        for name, path in given.models:
+            model = load(path, given)
+            if recording is None:
+                tokens = continued(model, tokens, given.more, given.chunk)
+                T, V = len(tokens), model.config.get_text_config().vocab_size
+                entries = {"tokens": ("I64", 8, [T])}
+                entries |= {"logits." + n: (tag, size, [T, V]) for n in names}
+                if given.router:
+                    layers, per_token, norm = router_of(model)
+                    experts = stacked(next(forwards(model, tokens[:1], 1, output_router_logits=True))[1]).shape[-1]
+                    entries |= {"router_logits." + n: (tag, size, [len(layers), T, experts]) for n in names}
+                    metadata |= {"router_layers": ",".join(map(str, layers)), "experts_per_token": str(per_token),
+                                 "norm_topk_prob": "true" if norm else "false"}
+                # Widest numbers first: every tensor is then aligned to its type.
+                recording = Recording(given.out, entries, metadata)
+                recording.write("tokens", 0, raw(torch.tensor(tokens, dtype=torch.int64)))
+            options = {"output_router_logits": True} if given.router else {}
+            for at, out in forwards(model, tokens, given.chunk, **options):
+                rows = out.logits[0].float()
+                if rows.shape[1] != V:
+                    fail(f"'{name}' gives {rows.shape[1]} logits a token, '{names[0]}' {V}")
+                recording.write("logits." + name, at * V * size, raw(rows.to(dtype)))
+                if given.router:
+                    routers = stacked(out)
+                    if [routers.shape[0], routers.shape[2]] != [len(layers), experts]:
+                        fail(f"'{name}' routes in another shape than '{names[0]}'")
+                    for layer, logits in enumerate(routers):
+                        recording.write("router_logits." + name, (layer * T + at) * experts * size, raw(logits.to(dtype)))
+                print(f"\r{name}: {min(at + given.chunk, T)} of {T} tokens", end="", file=sys.stderr)
+            print(file=sys.stderr)
+            del model
+        recording.close()
+    except BaseException:
+        if recording is not None:
+            recording.discard()
+        raise
+    print(f"{given.out}: {T} tokens, {V} ids, {', '.join(names)}")
+
+
+if __name__ == "__main__":
+    main()
