@@ -41,7 +41,8 @@ struct AtenWeights {
     double embeddingScale = 1.0;  ///< as a weight would hold it
     std::vector<AtenLayer> layers;
     at::Device device{at::kCPU};
-    at::ScalarType type = at::kFloat;
+    at::ScalarType type = at::kFloat;       ///< of weights and activations
+    at::ScalarType attention = at::kFloat;  ///< of keys, values and their products
 };
 
 at::ScalarType scalarType(WeightType type) {
@@ -105,6 +106,8 @@ std::shared_ptr<const AtenWeights> upload(std::shared_ptr<const Weights> weights
     const bool widened = device.is_cpu() && w.embedding.type == WeightType::Float16;
     result->device = device;
     result->type = widened ? at::kFloat : scalarType(w.embedding.type);
+    // libtorch 1.13 sums batched bfloat16 products in bfloat16 on the processor: 2,000 positions lose two digits
+    result->attention = device.is_cpu() ? at::kFloat : result->type;
     const Uploader up(*result);
     result->embedding = up.matrix(w.embedding);
     result->head = w.head.data == w.embedding.data ? result->embedding : up.matrix(w.head);
@@ -156,7 +159,7 @@ class AtenEngine final : public Engine {
         if (count <= have) return;
         const std::int64_t capacity = std::min(shape().maxPositions, (count + kGrowth - 1) / kGrowth * kGrowth);
         at::Tensor grown = at::zeros({shape().layers, 2, shape().keyValueHeads, capacity, shape().headDim},
-                                     at::TensorOptions(m_weights->type).device(m_weights->device));
+                                     at::TensorOptions(m_weights->attention).device(m_weights->device));
         if (have > 0) grown.narrow(3, 0, have).copy_(m_cache);
         m_cache = grown;
     }
@@ -209,15 +212,15 @@ class AtenEngine final : public Engine {
 
     static at::Tensor capped(const at::Tensor& x, double cap) { return cap > 0.0 ? at::tanh(x / cap) * cap : x; }
 
-    /// x [T][heads][D] -> [heads][T][D], each head's halves turned.
+    /// x [T][heads][D] -> [heads][T][D] in the attention's dtype, each head's halves turned.
     at::Tensor rotated(const at::Tensor& x, int rotary) const {
         const at::Tensor heads = x.transpose(0, 1);
-        if (rotary < 0) return heads;
+        if (rotary < 0) return heads.to(m_weights->attention);
         const auto& [cosine, sine] = m_angles[static_cast<std::size_t>(rotary)];
         const std::int64_t n = cosine.size(1), rest = heads.size(2) - 2 * n;
         const at::Tensor wide = heads.to(at::kFloat), a = wide.narrow(2, 0, n), b = wide.narrow(2, n, n);
         return at::cat({a * cosine - b * sine, b * cosine + a * sine, wide.narrow(2, 2 * n, rest)}, 2)
-            .to(m_weights->type);
+            .to(m_weights->attention);
     }
 
     /// h [T][C] -> queries [T][H][D], keys and values [T][G][D], before norms and positions.
@@ -250,8 +253,9 @@ class AtenEngine final : public Engine {
         const at::Tensor products = at::bmm(q, k.transpose(1, 2)).to(at::kFloat).view({G, perGroup, T, P});
         const at::Tensor scores =
             capped(products * static_cast<double>(s.attentionScale), s.attentionCap) + m_masks.at(kind.window);
-        const at::Tensor weights = at::softmax(scores, -1).to(m_weights->type).view({G, perGroup * T, P});
-        const at::Tensor mixed = at::bmm(weights, v).view({s.heads, T, D}).transpose(0, 1).reshape({T, s.heads * D});
+        const at::Tensor weights = at::softmax(scores, -1).to(m_weights->attention).view({G, perGroup * T, P});
+        const at::Tensor mixed =
+            at::bmm(weights, v).view({s.heads, T, D}).transpose(0, 1).reshape({T, s.heads * D}).to(m_weights->type);
         return normed(at::linear(mixed, l.output.weight, l.output.bias), l.attentionPostNorm);
     }
 

@@ -52,6 +52,8 @@ class TestArchitectures : public QObject, tests::Scratch {
         QTest::addColumn<double>("bound");
         for (const std::string& name : tests::goldenNames()) {
             const QString n = QString::fromStdString(name);
+            // gelu and its tanh form are 9e-5 apart in these models
+            const double wide = name.starts_with("gpt") ? 3e-5 : 2e-4;
             QTest::addRow("%s", name.c_str()) << n << "float32"
                                               << "cpu" << 2e-4;
             QTest::addRow("%s, bfloat16", name.c_str()) << n << "bfloat16"
@@ -74,7 +76,6 @@ class TestArchitectures : public QObject, tests::Scratch {
         QVERIFY2(source->info().notices.empty(),
                  source->info().notices.empty() ? "" : source->info().notices[0].c_str());
         const double distance = model.distance(allRows(*source, model.ids(), 0), dtype.toStdString());
-        qInfo("%s %s %s: %.2g", qPrintable(name), qPrintable(device), qPrintable(dtype), distance);
         QVERIFY2(distance < bound, qPrintable(QString::number(distance)));
     }
 
