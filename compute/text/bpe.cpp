@@ -24,12 +24,6 @@ std::string byteName(unsigned byte) {
     return std::string("<0x") + digits[byte >> 4] + digits[byte & 15] + ">";
 }
 
-std::string codeName(std::uint32_t code) {
-    std::string text;
-    for (int shift = code > 0xFFFF ? 20 : 12; shift >= 0; shift -= 4) text += "0123456789ABCDEF"[code >> shift & 15];
-    return "U+" + text;
-}
-
 Bpe::Bpe(std::string where, BpeOptions options) : m_where(std::move(where)), m_options(options) {
     m_byteTokens.fill(kNoToken);
 }
@@ -88,9 +82,7 @@ std::vector<TokenId> Bpe::characters(std::string_view word) const {
             for (const char c : character) symbols.push_back(m_byteTokens[static_cast<unsigned char>(c)]);
             continue;
         }
-        if (!m_options.unknown)
-            throw Error(
-                {.where = m_where, .what = "the vocabulary has no token for the character " + codeName(step.code)});
+        if (!m_options.unknown) continue;
         if (pending && !m_options.fuseUnknown) symbols.push_back(*m_options.unknown);
         pending = true;
     }

@@ -10,6 +10,13 @@ namespace {
 
 constexpr double kUnknownPenalty = 10;
 
+/// "U+00E9"
+std::string codeName(std::uint32_t code) {
+    std::string text;
+    for (int shift = code > 0xFFFF ? 20 : 12; shift >= 0; shift -= 4) text += "0123456789ABCDEF"[code >> shift & 15];
+    return "U+" + text;
+}
+
 }  // namespace
 
 Unigram::Unigram(std::string where, Options options, std::vector<UnigramPiece> pieces, const std::vector<bool>& control)

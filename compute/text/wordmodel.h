@@ -1,6 +1,5 @@
 #pragma once
-// What turns one word into ids: the "model" of a tokenizer.json. Thread: const methods from any thread. Errors: Error
-// naming the file where a character has neither token, bytes nor unknown.
+// What turns one word into ids: the "model" of a tokenizer.json. Thread: const methods from any thread.
 
 #include <string>
 #include <string_view>
@@ -19,7 +18,5 @@ class WordModel {
 
 /// "<0x0A>": the piece that stands for a byte where a model falls back to bytes.
 std::string byteName(unsigned byte);
-/// "U+00E9", for a sentence about a character.
-std::string codeName(std::uint32_t code);
 
 }  // namespace counterpoint::compute
