@@ -25,12 +25,14 @@ import gguf
 import xllamacpp
 from gguf.quants import dequantize
 
-FILES = ["SmolLM2-135M-Instruct.Q4_1.gguf", "gemma-3-270m-q4_k_m.gguf"]
-PROMPTS = ["The capital of France is",
-           "Once upon a time, in a small village by the sea,",
-           "def fibonacci(n):\n    ",
-           "Water boils at 100 degrees Celsius because",
-           "La révolution française a commencé en 1789 et"]
+# After none of these does the model want to stop within 64 tokens.
+STORY = "Once upon a time, in a small village by the sea,"
+CODE = "def fibonacci(n):\n    "
+FRENCH = "La révolution française a commencé en 1789 et"
+FILES = {"SmolLM2-135M-Instruct.Q4_1.gguf": ["Photosynthesis is the process by which", STORY, CODE,
+                                             "The history of the bicycle began", FRENCH],
+         "gemma-3-270m-q4_k_m.gguf": ["The capital of France is", STORY, CODE,
+                                      "Water boils at 100 degrees Celsius because", FRENCH]}
 
 
 def widen(source, target):
@@ -53,7 +55,7 @@ def widen(source, target):
             out.write(b"\0" * (-out.tell() % 32))
 
 
-def ask(path, wide):
+def ask(path, wide, prompts):
     params = xllamacpp.CommonParams()
     params.model.path = str(path)
     params.n_ctx = 512
@@ -63,10 +65,11 @@ def ask(path, wide):
         params.cache_type_k = params.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
         params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
     server = xllamacpp.Server(params)
-    for prompt in PROMPTS:
+    for prompt in prompts:
         answer = server.handle_completions({"prompt": prompt, "max_tokens": 64, "temperature": 0, "logprobs": 2,
-                                            "cache_prompt": False, "ignore_eos": True})["choices"][0]
+                                            "cache_prompt": False})["choices"][0]
         steps = answer["logprobs"]["content"]
+        assert len(steps) == 64, (prompt, answer["text"])
         gaps = [s["top_logprobs"][0]["logprob"] - s["top_logprobs"][1]["logprob"] for s in steps]
         yield {"ids": [s["id"] for s in steps], "text": answer["text"], "gap": round(min(gaps), 4)}
 
@@ -74,16 +77,17 @@ def ask(path, wide):
 def main():
     folder = pathlib.Path(sys.argv[1])
     out = []
-    for name in FILES:
+    for name, prompts in FILES.items():
         file = folder / name
         with tempfile.TemporaryDirectory(dir=folder) as scratch:
             wide = pathlib.Path(scratch) / "wide.gguf"
             widen(file, wide)
-            answers = zip(PROMPTS, ask(wide, True), ask(file, False))
+            answers = zip(prompts, ask(wide, True, prompts), ask(file, False, prompts))
             cases = [{"prompt": prompt, "widened": w, "file": f} for prompt, w, f in answers]
         out.append({"file": name, "sha256": hashlib.sha256(file.read_bytes()).hexdigest(), "cases": cases})
     text = json.dumps(out, ensure_ascii=False, indent=1)
     pathlib.Path(__file__).with_name("greedy.json").write_text(text + "\n", encoding="utf-8")
 
 
-main()
+if __name__ == "__main__":
+    main()
