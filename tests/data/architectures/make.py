@@ -54,7 +54,7 @@ def law(name, gemma):
     if name.endswith(".bias"):
         return 0.0, 2.0**-7, 127
     if "q_norm" in name or "k_norm" in name:
-        return (1.0 if gemma else 2.0), 2.0**-6, 48
+        return (0.5 if gemma else 1.5), 2.0**-6, 32
     if "norm" in name or ".ln_" in name:
         return (0.0 if gemma else 1.0), 2.0**-7, 48
     if "embed_tokens" in name or "wte" in name or "wpe" in name or "embed_in" in name:
