@@ -256,6 +256,41 @@ class TestTokenizer : public QObject, Scratch {
         QCOMPARE(found.join('|'), pieces);
     }
 
+    /// Neighbouring matches: only the first joins what stands before it, only the last what stands after.
+    void neighbouringMatches_data() {
+        QTest::addColumn<QString>("behaviour");
+        QTest::addColumn<QString>("ids");  // 3 a, 4 1, 5 a1, 6 1a, 7 11
+        QTest::newRow("previous") << "MergedWithPrevious"
+                                  << "5 4 3";
+        QTest::newRow("next") << "MergedWithNext"
+                              << "3 4 6";
+        QTest::newRow("contiguous") << "Contiguous"
+                                    << "3 7 3";
+        QTest::newRow("isolated") << "Isolated"
+                                  << "3 4 4 3";
+    }
+    void neighbouringMatches() {
+        QFETCH(QString, behaviour);
+        QFETCH(QString, ids);
+        Json json = tokenizerOf({"<unk>", "<s>", "</s>", "a", "1", "a1", "1a", "11"});
+        json["model"]["merges"] = Merges{{"1", "1"}, {"a", "1"}, {"1", "a"}};
+        json["pre_tokenizer"] = {
+            {"type", "Split"}, {"pattern", {{"String", "1"}}}, {"behavior", behaviour.toStdString()}};
+        QCOMPARE(show(open(json)->encode("a11a")), ids);
+    }
+
+    /// An added token that does not count here (not a word of its own, or a control token in plain text) still hides
+    /// the shorter one within it.
+    void aMatchHidesWhatLiesInIt() {
+        Json json = tokenizerOf({"<unk>", "<s>", "</s>", "a", "b", "c"});
+        json["added_tokens"].push_back({{"id", 6}, {"content", "abc"}, {"single_word", true}});
+        json["added_tokens"].push_back({{"id", 7}, {"content", "bc"}});
+        const auto tokenizer = open(json);
+        QCOMPARE(show(tokenizer->encode("abc bc")), QString("6 0 7"));
+        QCOMPARE(show(tokenizer->encode("aabc")), QString("3 3 4 5"));
+        QCOMPARE(show(tokenizer->encode("abca")), QString("3 4 5 3"));
+    }
+
     /// Each part that is not done is refused by its name; each part that is wrong says where.
     void refuses_data() {
         QTest::addColumn<QString>("pointer");
@@ -346,6 +381,9 @@ class TestTokenizer : public QObject, Scratch {
         QCOMPARE(show(tokenizer->encode("aba")), QString("3 6"));
         QCOMPARE(show(tokenizer->encode("axyb")), QString("3 0 4"));
         QCOMPARE(show(tokenizer->encode("")), QString());
+        // x is unknown at -12 (the smallest score less 10): as a letter of a piece it costs 2 more than b does.
+        const auto penalised = open(unigramOf({{"a", -1.0}, {"b", -2.0}, {"ax", -9.0}}));
+        QCOMPARE(show(penalised->encode("ax")), QString("5"));
     }
 
     /// A24: a control token's piece has the best score of all, and still no text becomes it.
