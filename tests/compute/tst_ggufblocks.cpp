@@ -163,7 +163,7 @@ class TestGgufBlocks : public QObject {
         QCOMPARE(static_cast<std::int64_t>(expected.size()), blocks * row.block);
         std::vector<float> found(expected.size());
         row.widen(reinterpret_cast<const std::byte*>(data.data()), blocks, found.data());
-        for (std::size_t i = 0; i < found.size(); ++i) QCOMPARE(found[i], expected[i]);
+        QVERIFY(found == expected);
     }
 
     /// Packed here, widened there: exact, since the scales are powers of two.
@@ -182,7 +182,7 @@ class TestGgufBlocks : public QObject {
         }
         std::vector<float> found(expected.size());
         row.widen(reinterpret_cast<const std::byte*>(data.data()), 100, found.data());
-        for (std::size_t i = 0; i < found.size(); ++i) QCOMPARE(found[i], expected[i]);
+        QVERIFY(found == expected);
     }
 
     void names() {
