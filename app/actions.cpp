@@ -33,7 +33,6 @@ QAction* Actions::add(ActionRow row) {
     action->setShortcut(row.keys);
     action->setCheckable(row.checkable);
     if (row.glyph) action->setIcon(widgets::lineIcon(*row.glyph));
-    action->setStatusTip(row.help);
     const QString keys = row.keys.toString(QKeySequence::NativeText);
     action->setToolTip(keys.isEmpty() ? row.help : QStringLiteral("%1 (%2)").arg(row.help, keys));
     QObject::connect(

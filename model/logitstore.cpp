@@ -1,11 +1,8 @@
 #include "model/logitstore.h"
 
-#include "compute/error.h"
-
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <fcntl.h>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +13,8 @@
 #include <new>
 #include <string>
 #include <vector>
+
+#include "compute/error.h"
 
 namespace counterpoint::model {
 
@@ -123,6 +122,12 @@ class Arena {
     SpillFile m_spill;
 };
 
+/// One row and what it alone is asked for; no row: the source was not fed.
+struct Kept {
+    const float* row = nullptr;
+    compute::RowFacts facts;
+};
+
 }  // namespace
 
 /// Row pointers stand in pages that never move; `count` is published after the row is whole, so readers need no lock.
@@ -132,21 +137,21 @@ struct LogitStore::State {
     std::uint64_t budget = 0;
     Position first = 0;  // written once, before count leaves 0
     std::atomic<std::size_t> count{0};
-    std::array<std::atomic<const float**>, kPages> pages{};
+    std::array<std::atomic<Kept*>, kPages> pages{};
     std::shared_ptr<Arena> arena;
     std::vector<std::shared_ptr<Arena>> inherited;
 
     ~State() {
         for (auto& page : pages) delete[] page.load();
     }
-    const float** slot(std::size_t index) const {
+    Kept* slot(std::size_t index) const {
         return pages[index / kRowsPerPage].load(std::memory_order_acquire) + (index % kRowsPerPage) * sources;
     }
-    const float** newSlot(std::size_t index) {
+    Kept* newSlot(std::size_t index) {
         if (index / kRowsPerPage >= kPages) fail("the trace is longer than a store can hold", EFBIG);
         auto& page = pages[index / kRowsPerPage];
         if (page.load(std::memory_order_relaxed) == nullptr)
-            page.store(new const float*[kRowsPerPage * sources](), std::memory_order_release);
+            page.store(new Kept[kRowsPerPage * sources](), std::memory_order_release);
         return slot(index);
     }
 };
@@ -173,18 +178,22 @@ void LogitStore::append(const compute::RawRows& rows) {
                      .details = {}});
     };
     if (rows.rows.size() != s.sources)
-        wrong("wrong number of sources", static_cast<std::int64_t>(s.sources), static_cast<std::int64_t>(rows.rows.size()));
+        wrong("wrong number of sources", static_cast<std::int64_t>(s.sources),
+              static_cast<std::int64_t>(rows.rows.size()));
     if (count > 0 && rows.position != end()) wrong("rows must follow each other", end(), rows.position);
     for (const auto& row : rows.rows)
         if (!row.empty() && row.size() != static_cast<std::size_t>(s.vocabulary))
             wrong("wrong row width", s.vocabulary, static_cast<std::int64_t>(row.size()));
 
-    const float** slot = s.newSlot(count);
+    Kept* slot = s.newSlot(count);
+    // Rows that an append before left half done, when its memory was refused, are no longer there.
+    std::fill_n(slot, s.sources, Kept{});
     for (std::size_t i = 0; i < s.sources; ++i) {
-        if (rows.rows[i].empty()) continue;
-        float* data = s.arena->take(rows.rows[i].size());
-        std::copy(rows.rows[i].begin(), rows.rows[i].end(), data);
-        slot[i] = data;
+        const std::vector<float>& row = rows.rows[i];
+        if (row.empty()) continue;
+        float* data = s.arena->take(row.size());
+        std::copy(row.begin(), row.end(), data);
+        slot[i] = {data, compute::factsOf(row, rows.rows[0].empty() ? row : rows.rows[0])};
     }
     if (count == 0) s.first = rows.position;
     s.count.store(count + 1, std::memory_order_release);
@@ -206,7 +215,7 @@ std::span<const float> LogitStore::row(Position position, std::size_t source) co
     if (count == 0 || position < s.first || source >= s.sources) return {};
     const auto index = static_cast<std::size_t>(position - s.first);
     if (index >= count) return {};
-    const float* data = s.slot(index)[source];
+    const float* data = s.slot(index)[source].row;
     return data == nullptr ? std::span<const float>{} : std::span(data, static_cast<std::size_t>(s.vocabulary));
 }
 
@@ -214,6 +223,9 @@ compute::SourceRows<float> LogitStore::rows(Position position) const {
     compute::SourceRows<float> rows;
     rows.position = position;
     for (std::size_t i = 0; i < m_state->sources; ++i) rows.rows.push_back(row(position, i));
+    if (rows.rows.empty() || rows.rows[0].empty()) return rows;
+    const Kept* kept = m_state->slot(static_cast<std::size_t>(position - m_state->first));
+    for (std::size_t i = 0; i < m_state->sources; ++i) rows.facts.push_back(kept[i].facts);
     return rows;
 }
 

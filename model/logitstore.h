@@ -1,6 +1,7 @@
 #pragma once
 // LogitStore: every source's log-probability rows of a trace, append-only; rows are immutable once appended and readable
-// while it grows. Memory up to a budget, then a mapped file (posix_fallocate'd, unlinked) behind it.
+// while it grows. Memory up to a budget, one for all stores of the process, then a mapped file (posix_fallocate'd, unlinked)
+// behind it. What a row alone is asked for (RowFacts) is computed once, when it is kept.
 // Shapes: row (position, source) = float[V], an unused source's row is empty. Thread: append from one lane; reads from any.
 
 #include "compute/composition/compose.h"
@@ -27,7 +28,7 @@ class LogitStore {
     compute::Position end() const;            ///< one past the last row
     /// Empty span: that source gave no row there. Valid as long as the store lives.
     std::span<const float> row(compute::Position position, std::size_t source) const;
-    /// All sources of one position, ready for compose().
+    /// All sources of one position with their facts, ready for compose().
     compute::SourceRows<float> rows(compute::Position position) const;
     std::uint64_t bytes() const;
     /// A store that shares rows [first, end) of this one and can be appended to on its own (branches); nothing is copied.

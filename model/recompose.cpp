@@ -1,9 +1,13 @@
 #include "model/recompose.h"
 
-#include "model/decodeloop.h"
-
 #include <algorithm>
 #include <chrono>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "compute/pool.h"
+#include "model/decodeloop.h"
 
 namespace counterpoint::model {
 
@@ -15,6 +19,24 @@ namespace {
 
 /// A chunk is sent when this much time has passed: a few frames of the window.
 constexpr std::chrono::milliseconds kChunk{50};
+/// Positions a thread is given at once: the stop token is read between.
+constexpr Position kPerThread = 4;
+
+/// steps[i] = compose(i, worker), on `threads` threads; the first error is thrown when all have ended.
+template <class Compose>
+void composeAll(std::vector<StepPtr>& steps, int threads, const Compose& compose) {
+    std::mutex mutex;
+    std::exception_ptr error;
+    compute::Pool::instance().run(threads, static_cast<std::int64_t>(steps.size()), [&](std::int64_t i, int worker) {
+        try {
+            steps[static_cast<std::size_t>(i)] = compose(static_cast<std::size_t>(i), static_cast<std::size_t>(worker));
+        } catch (...) {
+            const std::scoped_lock lock(mutex);
+            if (!error) error = std::current_exception();
+        }
+    });
+    if (error) std::rethrow_exception(error);
+}
 
 }  // namespace
 
@@ -29,8 +51,10 @@ Outcome recomposeTrace(const RecomposeRequest& request, Outbox& outbox, std::sto
                               .details = {}});
     const compute::Recipe recipe = toRecipe(*session, request.stopIds, request.generation);
     const Position last = request.end < 0 ? request.store->end() : std::min(request.end, request.store->end());
-    compute::Stages<float> stages;
-    const auto stepAt = [&](Position p) {
+    const int threads =
+        std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);  // one core is the window's
+    std::vector<compute::Stages<float>> stages(static_cast<std::size_t>(threads));
+    const auto stepAt = [&](Position p, compute::Stages<float>& stages) {
         const auto i = static_cast<std::size_t>(p);
         const compute::TokenId token = i < request.tokens.size() ? request.tokens[i] : kNoToken;
         auto step = std::make_shared<compute::Step>(stepFor(recipe, request.store->rows(p), stages, token));
@@ -41,18 +65,24 @@ Outcome recomposeTrace(const RecomposeRequest& request, Outbox& outbox, std::sto
         return step;
     };
     if (request.visible >= request.store->first() && request.visible < last)
-        outbox.push(Recomposed{request.trace, request.generation, {stepAt(request.visible)}, false, -1});
+        outbox.push(Recomposed{request.trace, request.generation, {stepAt(request.visible, stages[0])}, false, -1});
 
     std::vector<StepPtr> chunk;
     Position flip = -1;
     auto sent = std::chrono::steady_clock::now();
-    for (Position p = request.store->first(); p < last; ++p) {
+    for (Position p = request.store->first(); p < last;) {
         if (stop.stop_requested()) return Outcome::Cancelled;
-        StepPtr step = stepAt(p);
-        const bool given = step->prompt || step->forced || step->token == kNoToken;
-        if (flip < 0 && !given && step->drawn != step->token) flip = p;
-        chunk.push_back(std::move(step));
-        if (const auto now = std::chrono::steady_clock::now(); now - sent > kChunk && p + 1 < last) {
+        std::vector<StepPtr> steps(static_cast<std::size_t>(std::min<Position>(last - p, threads * kPerThread)));
+        composeAll(steps, threads, [&](std::size_t i, std::size_t worker) {
+            return stepAt(p + static_cast<Position>(i), stages[worker]);
+        });
+        p += static_cast<Position>(steps.size());
+        for (StepPtr& step : steps) {
+            const bool given = step->prompt || step->forced || step->token == kNoToken;
+            if (flip < 0 && !given && step->drawn != step->token) flip = step->position;
+            chunk.push_back(std::move(step));
+        }
+        if (const auto now = std::chrono::steady_clock::now(); now - sent > kChunk && p < last) {
             outbox.push(Recomposed{request.trace, request.generation, std::move(chunk), false, flip});
             chunk.clear();
             sent = now;

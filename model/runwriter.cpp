@@ -85,6 +85,9 @@ constexpr std::array kScalars = {Scalar{"drift_composed", &Diagnostics::driftCom
                                  Scalar{"entropy", &Diagnostics::entropy},
                                  Scalar{"interference", &Diagnostics::interference}};
 
+/// A mixture has no interference: null, as NaN reaches no file (R1).
+OrderedJson ifDefined(double value) { return std::isnan(value) ? OrderedJson() : number(value); }
+
 OrderedJson topJson(const Step& step, const Trace& trace, const std::vector<Column>& columns) {
     OrderedJson list = OrderedJson::array();
     for (const compute::TopToken& t : step.top) {
@@ -127,7 +130,7 @@ OrderedJson rowJson(const Step& step, const Trace& trace, const std::vector<Colu
     row["log_probs"] = std::move(logProbs);
     row["drift"] = number(d.drift);
     row["drift_sum"] = number(driftSum);
-    for (const Scalar& s : kScalars) row[s.key] = number(d.*(s.value));
+    for (const Scalar& s : kScalars) row[s.key] = ifDefined(d.*(s.value));
     row["log_normaliser"] = number(d.logNormaliser);
     row["winner"] = winnerName(d, trace);
     row["eos"] = std::move(eos);
@@ -147,8 +150,8 @@ OrderedJson summaryJson(const RunResult& result) {
     const auto add = [&](const char* key, double Diagnostics::*value) {
         double total = 0;
         for (const StepPtr& s : trace.steps) total += s->diagnostics.*value;
-        sum[key] = number(total);
-        mean[key] = trace.steps.empty() ? OrderedJson() : number(total / n);
+        sum[key] = ifDefined(total);
+        mean[key] = trace.steps.empty() ? OrderedJson() : ifDefined(total / n);
     };
     add("drift", &Diagnostics::drift);
     for (const Scalar& s : kScalars) add(s.key, s.value);

@@ -101,6 +101,7 @@ int dispatch(std::span<const std::string> given) {
         return 0;
     }
     if (!given.empty() && given[0] == "--version") {
+        if (given.size() > 1) throw UsageError("--version stands alone; it has no use for '" + given[1] + "'");
         std::printf("Counterpoint %s (Qt %s)\n", compute::version(), qVersion());
         return 0;
     }

@@ -92,7 +92,8 @@ void check(const Recipe& recipe, std::span<const PriorTerm> priors, const Source
                          .what = "its row has another width than the base's",
                          .expected = std::to_string(width),
                          .found = std::to_string(rows.rows[i].size())});
-        if (!allProper(rows.rows[i]))
+        const bool known = rows.facts.size() == rows.rows.size() && rows.facts[i].proper;
+        if (!known && !allProper(rows.rows[i]))
             throw Error({.where = sourceAt(recipe, i, rows.position),
                          .what = "a logit is not a number or +infinity",
                          .expected = "finite logits, or -infinity for an excluded token",

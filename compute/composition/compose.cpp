@@ -6,18 +6,17 @@
 
 #include "compute/composition/check.h"
 #include "compute/composition/divergence.h"
+#include "compute/composition/fusedrow.h"
 #include "compute/composition/rowmath.h"
 #include "compute/composition/score.h"
 #include "compute/composition/scratch.h"
+#include "compute/composition/stage.h"
 #include "compute/composition/truncate.h"
 
 namespace counterpoint::compute {
 namespace {
 
 using namespace rowmath;
-
-/// Below this a temperature is 0: dividing by it would overflow float32 for ordinary differences.
-constexpr double kColdest = 1e-30;
 
 /// out = score/τ − log Σ exp(score/τ); returns that logarithm. The maximum is taken away before dividing, so that a
 /// small τ does not cost digits.
@@ -67,16 +66,24 @@ void addPriors(std::span<const PriorTerm> priors, double* score) {
             score[static_cast<std::size_t>(prior.tokens[j])] += prior.eta * prior.delta[j];
 }
 
+}  // namespace
+
 template <class Real>
-void truncate(const Recipe& recipe, Stages<Real>& stages) {
+void truncate(const Recipe& recipe, std::int64_t left, Stages<Real>& stages) {
     const std::span<const Real> row = stages.temperature;
     Bound bound = topKBound(row, recipe.topK);
     bound = stricter(bound, topPBound(row, recipe.topP, bound));
     bound = stricter(bound, shareBound(row, recipe.minP));
 
+    const bool all = bound.logProb == kMinusInfinity<double>;
+    if (all && left == static_cast<std::int64_t>(row.size())) {
+        stages.kept.assign(row.size(), 1);
+        stages.keptCount = left;
+        stages.logKept = 0;
+        return;
+    }
     stages.kept.resize(row.size());
     std::uint8_t* kept = stages.kept.data();
-    const bool all = bound.logProb == kMinusInfinity<double>;
     double mass = 0;
     std::int64_t count = 0;
     for (std::size_t v = 0; v < row.size(); ++v) {
@@ -89,11 +96,9 @@ void truncate(const Recipe& recipe, Stages<Real>& stages) {
     stages.logKept = all ? 0.0 : std::log(mass);
 }
 
-}  // namespace
-
 template <class Real>
-void compose(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceRows<Real>& rows,
-             Stages<Real>& stages) {
+void composePlainly(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceRows<Real>& rows,
+                    Stages<Real>& stages) {
     check(recipe, priors, rows);
     const std::size_t n = rows.rows[0].size();
     double* score = scratch().row(n);
@@ -108,17 +113,34 @@ void compose(const Recipe& recipe, std::span<const PriorTerm> priors, const Sour
         stages.logNormaliserPriors = normalise(score, 1.0, n, stages.priors);
     }
 
-    stages.greedy = recipe.temperature < kColdest;
+    stages.greedy = isGreedy(recipe);
     if (stages.greedy || recipe.temperature == 1.0) {
         stages.temperature.assign(stages.priors.begin(), stages.priors.end());
         stages.logNormaliser = stages.logNormaliserPriors;
     } else {
         stages.logNormaliser = normalise(score, recipe.temperature, n, stages.temperature);
     }
-    truncate(recipe, stages);
+    truncate(recipe, kUnknown, stages);
 }
 
-template void compose<float>(const Recipe&, std::span<const PriorTerm>, const SourceRows<float>&, Stages<float>&);
-template void compose<double>(const Recipe&, std::span<const PriorTerm>, const SourceRows<double>&, Stages<double>&);
+template <>
+void compose<float>(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceRows<float>& rows,
+                    Stages<float>& stages) {
+    FusedRow row;
+    if (!fuse(recipe, priors, rows, stages, row)) return composePlainly(recipe, priors, rows, stages);
+    stages.priors.assign(stages.composed.begin(), stages.composed.end());
+}
+
+template <>
+void compose<double>(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceRows<double>& rows,
+                     Stages<double>& stages) {
+    composePlainly(recipe, priors, rows, stages);
+}
+
+template void composePlainly<float>(const Recipe&, std::span<const PriorTerm>, const SourceRows<float>&,
+                                    Stages<float>&);
+template void composePlainly<double>(const Recipe&, std::span<const PriorTerm>, const SourceRows<double>&,
+                                     Stages<double>&);
+template void truncate<float>(const Recipe&, std::int64_t, Stages<float>&);
 
 }  // namespace counterpoint::compute

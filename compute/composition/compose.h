@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compute/composition/recipe.h"
+#include "compute/composition/rowfacts.h"
 #include "compute/export.h"
 
 namespace counterpoint::compute {
@@ -20,6 +21,7 @@ template <class Real>
 struct SourceRows {
     std::vector<std::span<const Real>> rows;
     Position position = 0;
+    std::vector<RowFacts> facts = {};  ///< of each row against rows[0], where they were kept with it; empty: computed
 };
 
 template <class Real>
@@ -37,7 +39,7 @@ struct Stages {
     bool greedy = false;
 };
 
-/// All stages for one row. `stages` is reused between calls: no allocation once its vectors have size V.
+/// All stages for one row: float by the fused pass where it can do the recipe, else by the plain formula. `stages` is reused between calls: no allocation once its vectors have size V.
 template <class Real>
 COUNTERPOINT_API void compose(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceRows<Real>& rows,
                               Stages<Real>& stages);

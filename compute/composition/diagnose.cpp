@@ -4,6 +4,7 @@
 
 #include "compute/composition/compose.h"
 #include "compute/composition/divergence.h"
+#include "compute/composition/fusedrow.h"
 #include "compute/composition/rowmath.h"
 #include "compute/composition/score.h"
 #include "compute/composition/scratch.h"
@@ -34,16 +35,21 @@ double driftDrawn(const Stages<Real>& stages, const Real* base, std::size_t n) {
     return std::max(sum, 0.0);
 }
 
+/// The lowest id of a source's maximum.
 template <class Real>
-void findWinner(const Recipe& recipe, const SourceRows<Real>& rows, const Stages<Real>& stages, Diagnostics& out) {
-    const std::size_t n = rows.rows[0].size();
-    const std::size_t best = argMax(stages.temperature.data(), n);
+std::size_t bestOf(const SourceRows<Real>& rows, std::size_t source) {
+    const std::span<const Real> row = rows.rows[source];
+    const bool known = rows.facts.size() == rows.rows.size() && rows.facts[source].proper;
+    return known ? static_cast<std::size_t>(rows.facts[source].best) : argMax(row.data(), row.size());
+}
+
+template <class Real>
+void findWinner(const Recipe& recipe, const SourceRows<Real>& rows, std::size_t best, Diagnostics& out) {
     out.winner = WinnerKind::Base;
-    if (argMax(rows.rows[0].data(), n) == best) return;
+    if (bestOf(rows, 0) == best) return;
     int agreeing = 0;
     for (const SpecialistTerm& term : recipe.specialists) {
-        if (!score::counts(term) || argMax(rows.rows[static_cast<std::size_t>(term.source)].data(), n) != best)
-            continue;
+        if (!score::counts(term) || bestOf(rows, static_cast<std::size_t>(term.source)) != best) continue;
         if (agreeing++ == 0) out.winnerSource = term.source;
     }
     out.winner = agreeing == 0 ? WinnerKind::Nobody : agreeing == 1 ? WinnerKind::Specialist : WinnerKind::Several;
@@ -60,6 +66,47 @@ double logZ(const Recipe& recipe, const SourceRows<Real>& rows, std::size_t firs
 #pragma omp simd
     for (std::size_t v = 0; v < base.size(); ++v) say[v] += static_cast<double>(base[v]);
     return logSumExp<Real>(say, base.size());
+}
+
+/// log Σ e^x of a source's row.
+double logMassOf(const SourceRows<float>& rows, std::size_t source) {
+    const bool known = rows.facts.size() == rows.rows.size() && rows.facts[source].proper;
+    return known ? rows.facts[source].logMass : logSumExp<float>(rows.rows[source].data(), rows.rows[source].size());
+}
+
+/// argMax(), looking only where a block's bound reaches the largest of what was seen.
+std::size_t bestOf(std::span<const float> row, std::span<const float> blockTop) {
+    std::size_t best = row.size();
+    float top = kMinusInfinity<float>;
+    for (std::size_t b = 0; b < blockTop.size(); ++b) {
+        if (!(blockTop[b] > top)) continue;
+        const std::size_t from = b * fused::kBlock, n = std::min(fused::kBlock, row.size() - from);
+        const std::size_t v = argMax(row.data() + from, n);
+        if (v == n || !(row[from + v] > top)) continue;
+        best = from + v;
+        top = row[best];
+    }
+    return best;
+}
+
+/// What of R5 is about single tokens and about the sources themselves.
+template <class Real>
+void describe(const Recipe& recipe, const SourceRows<Real>& rows, const Stages<Real>& stages, std::size_t best,
+              Diagnostics& out) {
+    const std::size_t n = rows.rows[0].size();
+    out.driftDrawn = stages.logKept == 0 ? out.drift : driftDrawn(stages, rows.rows[0].data(), n);
+    out.logNormaliser = stages.logNormaliser;
+    out.scale = stages.scale;
+    out.noSay = stages.noSay;
+    out.activity.assign(rows.rows.size(), 0.0);
+    for (const SpecialistTerm& term : recipe.specialists)
+        if (static_cast<std::size_t>(term.source) < rows.rows.size())
+            out.activity[static_cast<std::size_t>(term.source)] = score::activity(term, rows);
+    out.eos.assign(rows.rows.size(), 0.0);
+    for (std::size_t i = 0; i < rows.rows.size(); ++i)
+        if (!rows.rows[i].empty()) out.eos[i] = stopMass(recipe, rows.rows[i].data(), n);
+    out.eosComposed = stopMass(recipe, stages.temperature.data(), n);
+    findWinner(recipe, rows, best, out);
 }
 
 /// Each Z over Z of nobody, so that what rounding leaves of Σ p_b = 1 does not count once per specialist.
@@ -101,21 +148,36 @@ Diagnostics diagnose(const Recipe& recipe, std::span<const PriorTerm> /*priors*/
     out.entropy = pair.entropy;
     const bool warm = !stages.greedy && recipe.temperature != 1.0;
     out.driftComposed = warm ? divergence::kl(stages.priors.data(), base, n) : out.drift;
-    out.driftDrawn = stages.logKept == 0 ? out.drift : driftDrawn(stages, base, n);
     out.interference = interference(recipe, rows, stages);
-    out.logNormaliser = stages.logNormaliser;
-    out.scale = stages.scale;
-    out.noSay = stages.noSay;
+    describe(recipe, rows, stages, argMax(stages.temperature.data(), n), out);
+    return out;
+}
 
-    out.activity.assign(rows.rows.size(), 0.0);
-    for (const SpecialistTerm& term : recipe.specialists)
-        if (static_cast<std::size_t>(term.source) < rows.rows.size())
-            out.activity[static_cast<std::size_t>(term.source)] = score::activity(term, rows);
-    out.eos.assign(rows.rows.size(), 0.0);
-    for (std::size_t i = 0; i < rows.rows.size(); ++i)
-        if (!rows.rows[i].empty()) out.eos[i] = stopMass(recipe, rows.rows[i].data(), n);
-    out.eosComposed = stopMass(recipe, stages.temperature.data(), n);
-    findWinner(recipe, rows, stages, out);
+Diagnostics diagnose(const Recipe& recipe, const SourceRows<float>& rows, const Stages<float>& stages,
+                     const FusedRow& row) {
+    const fused::Sums& sums = row.sums;
+    const bool warm = !stages.greedy && recipe.temperature != 1.0;
+    const double tau = warm ? recipe.temperature : 1.0;
+    Diagnostics out;
+    out.drift = std::max(0.0, sums.tiltTau / sums.massTau - stages.logNormaliser);
+    out.driftComposed = warm ? std::max(0.0, sums.tilt / sums.mass - stages.logNormaliserComposed) : out.drift;
+    out.entropy = std::max(0.0, stages.logNormaliser - sums.scoreTau / sums.massTau / tau);
+    out.klFromBase = row.klFromBase;
+    out.js = row.js;
+    out.tv = row.tv;
+
+    const double nobody = logMassOf(rows, 0);
+    int speaking = 0;
+    double together = 0;
+    for (const double alone : row.logAlone) {
+        if (std::isnan(alone)) continue;
+        ++speaking;
+        together = alone == kMinusInfinity<double> ? alone : together + (alone - nobody);
+        if (alone == kMinusInfinity<double>) break;
+    }
+    const bool told = speaking > 1 && together > kMinusInfinity<double>;
+    out.interference = told ? stages.logNormaliserComposed - nobody - together : 0.0;
+    describe(recipe, rows, stages, bestOf(std::span<const float>(stages.temperature), row.blockTop), out);
     return out;
 }
 

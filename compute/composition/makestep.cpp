@@ -1,6 +1,7 @@
 #include <cmath>
 
-#include "compute/composition/compose.h"
+#include "compute/composition/fusedrow.h"
+#include "compute/composition/stage.h"
 
 namespace counterpoint::compute {
 namespace {
@@ -15,7 +16,7 @@ TopToken describe(const SourceRows<float>& rows, const Stages<float>& stages, To
     out.source.reserve(rows.rows.size());
     for (const auto& row : rows.rows) out.source.push_back(row.empty() ? kExcluded : row[v]);
     out.composed = stages.composed[v];
-    out.priors = stages.priors[v];
+    out.priors = stages.priors.empty() ? out.composed : stages.priors[v];
     out.temperature = stages.temperature[v];
     return out;
 }
@@ -37,18 +38,23 @@ void setToken(Step& step, const SourceRows<float>& rows, const Stages<float>& st
 
 Step makeStep(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceRows<float>& rows,
               Stages<float>& stages) {
-    compose(recipe, priors, rows, stages);
+    thread_local FusedRow fused;
+    const bool inOnePass = fuse(recipe, priors, rows, stages, fused);
+    if (!inOnePass) composePlainly(recipe, priors, rows, stages);
     Step step;
     step.position = rows.position;
     step.greedy = stages.greedy;
-    step.diagnostics = diagnose(recipe, priors, rows, stages);
+    step.diagnostics = inOnePass ? diagnose(recipe, rows, stages, fused) : diagnose(recipe, priors, rows, stages);
     step.keptCount = stages.keptCount;
     step.revision = recipe.revision;
     step.drawn = draw(recipe, stages, rows.position);
     setToken(step, rows, stages, step.drawn);
 
     thread_local std::vector<TokenId> top;  // warm after the first step
-    topTokens(std::span<const float>(stages.temperature), kTop, top);
+    if (inOnePass)
+        topTokens(stages.temperature, fused.blockTop, kTop, top);
+    else
+        topTokens(std::span<const float>(stages.temperature), kTop, top);
     double listed = 0;
     step.top.reserve(top.size());
     for (const TokenId token : top) {

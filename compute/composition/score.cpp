@@ -159,7 +159,11 @@ template <class Real>
 double activity(const SpecialistTerm& term, const SourceRows<Real>& rows) {
     const auto& own = rows.rows[static_cast<std::size_t>(term.source)];
     const auto& other = rows.rows[term.reference == kReferenceNone ? 0 : static_cast<std::size_t>(term.reference)];
-    return own.empty() || other.empty() ? 0.0 : divergence::kl(own.data(), other.data(), own.size());
+    if (own.empty() || other.empty()) return 0.0;
+    const bool known = rows.facts.size() == rows.rows.size() && term.reference <= 0;
+    const auto i = static_cast<std::size_t>(term.source);
+    return known && rows.facts[i].proper ? rows.facts[i].activity
+                                         : divergence::kl(own.data(), other.data(), own.size());
 }
 
 template <class Real>

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "compute/composition/compose.h"
+#include "compute/composition/fusedrow.h"
 #include "compute/composition/rowmath.h"
 #include "compute/error.h"
 
@@ -48,8 +48,11 @@ void logSoftmax(std::span<const float> logits, double temperature, std::span<flo
         row[v] = static_cast<float>((static_cast<double>(x[v]) - top) / temperature - rest);
 }
 
-template <class Real>
-void topTokens(std::span<const Real> row, int n, std::vector<TokenId>& out) {
+namespace {
+
+/// A heap of the best n so far, its worst on top; blocks whose bound is not above the worst are passed over whole.
+template <class Real, class Bound>
+void collectTop(std::span<const Real> row, int n, std::size_t block, const Bound& boundOf, std::vector<TokenId>& out) {
     out.clear();
     if (n <= 0) return;
     const auto wanted = static_cast<std::size_t>(n);
@@ -57,12 +60,10 @@ void topTokens(std::span<const Real> row, int n, std::vector<TokenId>& out) {
         const Real x = row[static_cast<std::size_t>(a)], y = row[static_cast<std::size_t>(b)];
         return x > y || (x == y && a < b);
     };
-    // A heap of the best n so far, its worst on top; blocks below the worst are passed over whole.
-    constexpr std::size_t kBlock = 256;
     Real worst = rowmath::kMinusInfinity<Real>;
-    for (std::size_t from = 0; from < row.size(); from += kBlock) {
-        const std::size_t end = std::min(from + kBlock, row.size());
-        if (!(rowmath::maxOf(row.data() + from, end - from) > worst)) continue;
+    for (std::size_t from = 0; from < row.size(); from += block) {
+        const std::size_t end = std::min(from + block, row.size());
+        if (!(boundOf(from, end) > worst)) continue;
         for (std::size_t v = from; v < end; ++v) {
             if (!(row[v] > worst)) continue;  // at equality the earlier id stays
             if (out.size() == wanted) {
@@ -75,6 +76,22 @@ void topTokens(std::span<const Real> row, int n, std::vector<TokenId>& out) {
         }
     }
     std::sort_heap(out.begin(), out.end(), before);
+}
+
+}  // namespace
+
+template <class Real>
+void topTokens(std::span<const Real> row, int n, std::vector<TokenId>& out) {
+    constexpr std::size_t kBlock = 256;
+    const auto bound = [row](std::size_t from, std::size_t end) {
+        return rowmath::maxOf(row.data() + from, end - from);
+    };
+    collectTop(row, n, kBlock, bound, out);
+}
+
+void topTokens(std::span<const float> row, std::span<const float> blockTop, int n, std::vector<TokenId>& out) {
+    const auto bound = [blockTop](std::size_t from, std::size_t) { return blockTop[from / fused::kBlock]; };
+    collectTop(row, n, fused::kBlock, bound, out);
 }
 
 template void topTokens<float>(std::span<const float>, int, std::vector<TokenId>&);

@@ -258,9 +258,8 @@ void writeSafetensors(const fs::path& file, std::span<const TensorToWrite> tenso
         const std::optional<std::uint64_t> size = sizeOf(tensor->shape, tensor->dtype);
         if (!size || (!tensor->produce && *size != tensor->bytes.size()) || header.contains(tensor->name))
             refuse(*tensor, tensor->bytes.size());
-        header[tensor->name] = {{"dtype", row(tensor->dtype).tag},
-                                {"shape", tensor->shape},
-                                {"data_offsets", {at, at + *size}}};
+        header[tensor->name] = {
+            {"dtype", row(tensor->dtype).tag}, {"shape", tensor->shape}, {"data_offsets", {at, at + *size}}};
         at += *size;
     }
     std::string text = header.dump();

@@ -56,7 +56,8 @@ struct TensorToWrite {
     DType dtype = DType::F32;
     std::vector<std::int64_t> shape;
     std::span<const std::byte> bytes;
-    /// For what should not stand in memory as a whole, instead of `bytes`: hands the tensor's bytes to `write` in order.
+    /// For what should not stand in memory as a whole, instead of `bytes`: hands the tensor's bytes to `write` in
+    /// order.
     std::function<void(const std::function<void(std::span<const std::byte>)>& write)> produce = {};
 };
 /// Written through AtomicFile. Errors: a name twice, a shape and a number of bytes that disagree.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compute/network/pool.h"
+#include "compute/pool.h"
 
 namespace counterpoint::network {
 namespace {
@@ -27,7 +27,7 @@ void linear(const Matrix& weight, const float* bias, const float* x, std::int64_
     std::int64_t rows = roundUp(std::max<std::int64_t>(1, kTaskWork / perRow), kRowsTogether);
     if (weight.transposed) rows = roundUp(std::max(rows, weight.rows / (2 * threads)), kLanes);  // long runs of memory
     const std::int64_t tasks = (weight.rows + rows - 1) / rows;
-    Pool::instance().run(threads, tasks, [&](std::int64_t task, int) {
+    compute::Pool::instance().run(threads, tasks, [&](std::int64_t task, int) {
         k.matmul(arguments, task * rows, std::min(weight.rows, (task + 1) * rows));
     });
 }
@@ -99,7 +99,7 @@ void attention(const Shape& shape, const KvCache& cache, std::int64_t layer, con
                           .cap = shape.attentionCap});
     };
     const bool worth = T * H * (first + T) * D * 2 >= kWorthAThread;
-    Pool::instance().run(worth ? threads : 1, T * H, one);
+    compute::Pool::instance().run(worth ? threads : 1, T * H, one);
 }
 
 }  // namespace counterpoint::network

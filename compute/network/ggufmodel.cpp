@@ -9,7 +9,7 @@
 
 #include "compute/network/convert.h"
 #include "compute/network/ggufrows.h"
-#include "compute/network/pool.h"
+#include "compute/pool.h"
 
 namespace counterpoint::network {
 namespace {
@@ -91,7 +91,7 @@ std::int64_t widenRows(const Copying& c, std::span<std::byte> out, int threads) 
     std::atomic<std::int64_t> overflowed = 0;
     constexpr std::int64_t kTask = 1 << 17, kPiece = 4096;  // numbers; a piece is whole blocks
     const std::int64_t together = std::max<std::int64_t>(1, kTask / columns);
-    Pool::instance().run(threads, (rows + together - 1) / together, [&](std::int64_t task, int) {
+    compute::Pool::instance().run(threads, (rows + together - 1) / together, [&](std::int64_t task, int) {
         std::array<float, kPiece> wide;
         for (std::int64_t r = task * together; r < std::min(rows, (task + 1) * together); ++r) {
             const std::byte* in = c.from.bytes.data() + r * rowBytes;

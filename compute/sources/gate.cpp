@@ -93,9 +93,7 @@ std::vector<std::string> requireComposable(const std::string& baseName, const So
         return {};
     }
     const Side a{baseName, *tokenizerA}, b{otherName, *tokenizerB};
-    const auto refuse = [&](const std::string& what) {
-        refuseFor(what, "compose models that share one tokenizer");
-    };
+    const auto refuse = [&](const std::string& what) { refuseFor(what, "compose models that share one tokenizer"); };
     std::vector<std::string> notices;
     const std::int64_t sizeA = a.tokenizer.size(), sizeB = b.tokenizer.size();
     const auto common = static_cast<TokenId>(std::min(sizeA, sizeB));

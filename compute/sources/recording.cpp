@@ -97,10 +97,10 @@ RecordedRouting routingOf(const fs::path& file, const Metadata& metadata, const 
                             metadata.boolean("norm_topk_prob")};
     const auto L = static_cast<std::int64_t>(routing.layers.size());
     if (!isFloat(tensor.dtype) || tensor.shape.size() != 3 || tensor.shape[0] != L || tensor.shape[1] != T)
-        fail(file, "tensor '" + tensor.name + "' is not one row of router logits for each layer and token",
-             "[" + std::to_string(L) + ", " + std::to_string(T) + ", E] (router_layers names " + std::to_string(L) +
-                 ")",
-             shapeText(tensor.shape));
+        fail(
+            file, "tensor '" + tensor.name + "' is not one row of router logits for each layer and token",
+            "[" + std::to_string(L) + ", " + std::to_string(T) + ", E] (router_layers names " + std::to_string(L) + ")",
+            shapeText(tensor.shape));
     if (routing.expertsPerToken < 1 || routing.expertsPerToken > tensor.shape[2])
         fail(file, "its metadata entry 'experts_per_token' does not fit tensor '" + tensor.name + "'",
              "1 to " + std::to_string(tensor.shape[2]), std::to_string(routing.expertsPerToken));
@@ -111,7 +111,8 @@ float fromHalf(std::uint16_t half) noexcept {
     const std::uint32_t sign = (half & 0x8000u) << 16, magnitude = half & 0x7FFFu;
     // Shifted into a float's place the exponent is 112 too small; the product mends it, also for what is not normal.
     const float value = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
-    const std::uint32_t bits = magnitude >= 0x7C00u ? 0x7F800000u | (magnitude << 13) : std::bit_cast<std::uint32_t>(value);
+    const std::uint32_t bits =
+        magnitude >= 0x7C00u ? 0x7F800000u | (magnitude << 13) : std::bit_cast<std::uint32_t>(value);
     return std::bit_cast<float>(bits | sign);
 }
 
@@ -143,7 +144,10 @@ class RecordingSource : public Source {
   public:
     RecordingSource(std::shared_ptr<const Recording> recording, std::size_t source, SourceInfo info,
                     std::shared_ptr<const Tokenizer> tokenizer)
-        : m_recording(std::move(recording)), m_source(source), m_info(std::move(info)), m_tokenizer(std::move(tokenizer)) {}
+        : m_recording(std::move(recording)),
+          m_source(source),
+          m_info(std::move(info)),
+          m_tokenizer(std::move(tokenizer)) {}
 
     const SourceInfo& info() const override { return m_info; }
     std::shared_ptr<const Tokenizer> tokenizer() const override { return m_tokenizer; }
@@ -181,8 +185,9 @@ class RecordingSource : public Source {
             return text;
         };
         throw Error({.where = m_info.path,
-                     .what = index < tokens.size() ? "a recording answers for its own text only, and this is another one"
-                                                   : "the recording ends here, and a recording cannot go on",
+                     .what = index < tokens.size()
+                                 ? "a recording answers for its own text only, and this is another one"
+                                 : "the recording ends here, and a recording cannot go on",
                      .expected = index < tokens.size() ? shown(tokens[index]) + " as token " + std::to_string(index)
                                                        : "at most " + std::to_string(tokens.size()) + " tokens",
                      .found = index < tokens.size() ? shown(id) : "",

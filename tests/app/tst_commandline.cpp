@@ -41,6 +41,7 @@ class TestCommandLine : public QObject {
             QTest::newRow(name) << QString::fromLatin1(words).split(QLatin1Char(' ')) << QByteArray(names);
         };
         row("a command of another version", "score s.json --texts a --out b", "score");
+        row("version with more", "--version extra", "extra");
         row("route", "route r --rho 0.5", "route");
         row("bank", "bank report b", "bank");
         row("render", "render f.json", "render");

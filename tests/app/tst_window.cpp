@@ -258,6 +258,8 @@ class TestWindow : public QObject {
         auto* list = o.find<QListWidget>("commandPalette.list");
         QVERIFY(field->isVisible());
         QCOMPARE(list->count(), static_cast<int>(o.window->actions().all().size()));
+        for (const QAction* action : o.window->actions().all())  // it would cover progress and Stop
+            QVERIFY2(action->statusTip().isEmpty(), qPrintable(action->text()));
         QTest::keyClicks(field, "perspaper");
         QVERIFY(list->item(0)->text().contains(QStringLiteral("Paper")));
         QTest::keyClick(field, Qt::Key_Return);

@@ -10,7 +10,7 @@
 
 #include "compute/network/convert.h"
 #include "compute/network/kernels/kernels.h"
-#include "compute/network/pool.h"
+#include "compute/pool.h"
 #include "tests/support/fixture.h"
 
 using namespace counterpoint::network;
@@ -341,7 +341,7 @@ class TestNetworkKernels : public QObject {
         for (int round = 0; round < 2000; ++round) {
             std::vector<std::atomic<int>> done(static_cast<std::size_t>(1 + round % 7));
             std::atomic<bool> strange{false};
-            Pool::instance().run(1 + round % 3, static_cast<std::int64_t>(done.size()),
+            counterpoint::compute::Pool::instance().run(1 + round % 3, static_cast<std::int64_t>(done.size()),
                                  [&](std::int64_t task, int worker) {
                                      if (worker < 0 || worker > round % 3) strange = true;
                                      ++done[static_cast<std::size_t>(task)];
@@ -355,7 +355,7 @@ class TestNetworkKernels : public QObject {
         const auto work = [](std::int64_t& total) {
             for (int round = 0; round < 500; ++round) {
                 std::atomic<std::int64_t> sum{0};
-                Pool::instance().run(2, 20, [&](std::int64_t task, int) { sum += task; });
+                counterpoint::compute::Pool::instance().run(2, 20, [&](std::int64_t task, int) { sum += task; });
                 total += sum;
             }
         };

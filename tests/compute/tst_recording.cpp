@@ -1,12 +1,11 @@
 // Recordings as sources: rows in every number type, its own text and nothing else, what is refused by name, the gate.
-#include "compute/sources/recording.h"
-
 #include <bit>
 #include <cmath>
 #include <limits>
 
 #include "compute/composition/compose.h"
 #include "compute/decode/ensemble.h"
+#include "compute/sources/recording.h"
 #include "tests/support/fixture.h"
 #include "tests/support/scratch.h"
 #include "tests/support/toyrecording.h"
@@ -27,38 +26,60 @@ struct Fault {
 };
 /// What cannot be read, and the words that must say it.
 const Fault kFaults[] = {
-    {"weights", "this is not a recording", [](ToyRecording& r) { r.metadata = {{"format", "pt"}}; }},
-    {"another version", "this recording is of another version (expected the metadata entry format = "
-                        "counterpoint.recording/1, found counterpoint.recording/2)",
+    {"weights", "this is not a recording",
+     [](ToyRecording& r) {
+         r.metadata = {{"format", "pt"}};
+     }},
+    {"another version",
+     "this recording is of another version (expected the metadata entry format = "
+     "counterpoint.recording/1, found counterpoint.recording/2)",
      [](ToyRecording& r) { r.metadata["format"] = "counterpoint.recording/2"; }},
     {"no tokens", "tensor 'tokens' is missing", [](ToyRecording& r) { r.tensor("tokens").name = "ids"; }},
-    {"tokens that are numbers", "tensor 'tokens' is not a list of ids (expected int64 [T], T of 1 or more, found "
-                                "float32 [5])",
+    {"tokens that are numbers",
+     "tensor 'tokens' is not a list of ids (expected int64 [T], T of 1 or more, found "
+     "float32 [5])",
      [](ToyRecording& r) { r.tensor("tokens") = floatTensor("tokens", {5}, std::vector<float>(5)); }},
-    {"an empty text", "tensor 'tokens' is not a list of ids", [](ToyRecording& r) { r.tensor("tokens") = idTensor("tokens", {}); }},
+    {"an empty text", "tensor 'tokens' is not a list of ids",
+     [](ToyRecording& r) { r.tensor("tokens") = idTensor("tokens", {}); }},
     {"a negative id", "tensor 'tokens' holds a number that is no id (found -1)",
-     [](ToyRecording& r) { r.tensor("tokens") = idTensor("tokens", {1, 5, -1, 7, 2}); }},
+     [](ToyRecording& r) {
+         r.tensor("tokens") = idTensor("tokens", {1, 5, -1, 7, 2});
+     }},
     {"an id of 33 bits", "tensor 'tokens' holds a number that is no id (found 4294967297)",
-     [](ToyRecording& r) { r.tensor("tokens") = idTensor("tokens", {1, 5, 4294967297, 7, 2}); }},
+     [](ToyRecording& r) {
+         r.tensor("tokens") = idTensor("tokens", {1, 5, 4294967297, 7, 2});
+     }},
     {"an id without a logit", "tensor 'tokens' holds an id without a logit (expected ids below 9, found 9)",
-     [](ToyRecording& r) { r.tensor("tokens") = idTensor("tokens", {1, 5, 9, 7, 2}); }},
+     [](ToyRecording& r) {
+         r.tensor("tokens") = idTensor("tokens", {1, 5, 9, 7, 2});
+     }},
     {"no base", "its base 'other' has no logits in it", [](ToyRecording& r) { r.metadata["base"] = "other"; }},
     {"a base that is not said", "its base '' has no logits in it", [](ToyRecording& r) { r.metadata.erase("base"); }},
-    {"a row too few", "tensor 'logits.math' is not one row of logits for each token (expected float [5, V], found "
-                      "float32 [4, 9])",
-     [](ToyRecording& r) { r.tensor("logits.math") = randomTensor("logits.math", {4, 9}, 1); }},
+    {"a row too few",
+     "tensor 'logits.math' is not one row of logits for each token (expected float [5, V], found "
+     "float32 [4, 9])",
+     [](ToyRecording& r) {
+         r.tensor("logits.math") = randomTensor("logits.math", {4, 9}, 1);
+     }},
     {"logits that are ids", "tensor 'logits.math' is not one row of logits",
      [](ToyRecording& r) {
          r.tensor("logits.math") = idTensor("logits.math", std::vector<std::int64_t>(45));
          r.tensor("logits.math").shape = {5, 9};
      }},
     {"no columns", "tensor 'logits.base' is not one row of logits",
-     [](ToyRecording& r) { r.tensor("logits.base") = floatTensor("logits.base", {5, 0}, {}); }},
+     [](ToyRecording& r) {
+         r.tensor("logits.base") = floatTensor("logits.base", {5, 0}, {});
+     }},
     {"another width", "tensor 'logits.math' has another width than the base's (expected 9, found 8)",
-     [](ToyRecording& r) { r.tensor("logits.math") = randomTensor("logits.math", {5, 8}, 1); }},
-    {"router logits without layers", "its metadata entry 'experts_per_token' cannot be read (expected a whole number "
-                                     "from 0, found nothing)",
-     [](ToyRecording& r) { r.tensors.push_back(randomTensor("router_logits.math", {2, 5, 4}, 1)); }},
+     [](ToyRecording& r) {
+         r.tensor("logits.math") = randomTensor("logits.math", {5, 8}, 1);
+     }},
+    {"router logits without layers",
+     "its metadata entry 'experts_per_token' cannot be read (expected a whole number "
+     "from 0, found nothing)",
+     [](ToyRecording& r) {
+         r.tensors.push_back(randomTensor("router_logits.math", {2, 5, 4}, 1));
+     }},
     {"router logits of another text", "tensor 'router_logits.math' is not one row of router logits",
      [](ToyRecording& r) {
          r.tensors.push_back(randomTensor("router_logits.math", {2, 4, 4}, 1));
@@ -69,8 +90,9 @@ const Fault kFaults[] = {
          r.tensors.push_back(randomTensor("router_logits.math", {2, 5, 4}, 1));
          r.metadata.insert({{"router_layers", "0,2"}, {"experts_per_token", "5"}, {"norm_topk_prob", "true"}});
      }},
-    {"layers that are words", "its metadata entry 'router_layers' cannot be read (expected a whole number from 0, "
-                              "found 'two')",
+    {"layers that are words",
+     "its metadata entry 'router_layers' cannot be read (expected a whole number from 0, "
+     "found 'two')",
      [](ToyRecording& r) {
          r.tensors.push_back(randomTensor("router_logits.math", {2, 5, 4}, 1));
          r.metadata.insert({{"router_layers", "0,two"}, {"experts_per_token", "2"}, {"norm_topk_prob", "true"}});
@@ -112,8 +134,9 @@ class TestRecording : public QObject, Scratch {
         QCOMPARE(base->info().maxPositions, Position{5});
         QVERIFY(base->tokenizer() == nullptr);
         QCOMPARE(std::vector<TokenId>(base->recorded().begin(), base->recorded().end()), tokens());
-        QVERIFY(errorOf([&] { source("poetry"); }).ends_with("the recording has no source 'poetry' (expected 'base', 'math'); "
-                                                             "name one of them under \"source\"."));
+        QVERIFY(errorOf([&] { source("poetry"); })
+                    .ends_with("the recording has no source 'poetry' (expected 'base', 'math'); "
+                               "name one of them under \"source\"."));
     }
 
     void itsRows() {
@@ -182,12 +205,14 @@ class TestRecording : public QObject, Scratch {
         std::vector<float> row(kWidth);
         const std::vector<TokenId> other{1, 5, 4}, longer{1, 5, 3, 7, 2, 0};
         const std::string wrong = errorOf([&] { base->forward(other, 1, row, {}); });
-        QVERIFY2(wrong.find("a recording answers for its own text only, and this is another one (expected id 3 as token 2, "
-                            "found id 4); open the model itself") != std::string::npos,
-                 wrong.c_str());
+        QVERIFY2(
+            wrong.find("a recording answers for its own text only, and this is another one (expected id 3 as token 2, "
+                       "found id 4); open the model itself") != std::string::npos,
+            wrong.c_str());
         QCOMPARE(base->length(), Position{0});
         const std::string beyond = errorOf([&] { base->forward(longer, 1, row, {}); });
-        QVERIFY2(beyond.find("the recording ends here, and a recording cannot go on (expected at most 5 tokens)") != std::string::npos,
+        QVERIFY2(beyond.find("the recording ends here, and a recording cannot go on (expected at most 5 tokens)") !=
+                     std::string::npos,
                  beyond.c_str());
     }
 
@@ -237,8 +262,9 @@ class TestRecording : public QObject, Scratch {
         fs::rename(folder() / "models/base", folder() / "elsewhere");
         QVERIFY(source({}, (folder() / "elsewhere").string())->tokenizer() != nullptr);
         writeJson(folder() / "elsewhere/tokenizer.json", tokenizerOf(toyPieces(10)));
-        QVERIFY(errorOf([&] { source({}, (folder() / "elsewhere").string()); }).find("the recording gives fewer logits") !=
-                std::string::npos);
+        QVERIFY(errorOf([&] {
+                    source({}, (folder() / "elsewhere").string());
+                }).find("the recording gives fewer logits") != std::string::npos);
     }
 
     void gate() {
@@ -255,8 +281,9 @@ class TestRecording : public QObject, Scratch {
         fs::create_directories(folder() / "t");
         writeJson(folder() / "t/tokenizer.json", tokenizerOf(toyPieces(9)));
         QCOMPARE(against({1, 5, 3}, kWidth, nullptr), std::string());  // a beginning of the same text
-        QVERIFY(against({1, 5, 4, 7, 2}, kWidth, nullptr).find("they are recordings of different texts: token 2 is id 3 in "
-                                                             "one and id 4 in the other") != std::string::npos);
+        QVERIFY(against({1, 5, 4, 7, 2}, kWidth, nullptr)
+                    .find("they are recordings of different texts: token 2 is id 3 in "
+                          "one and id 4 in the other") != std::string::npos);
         QVERIFY(against(kTokens, 8, nullptr).find("'base' has 9 ids, 'other' 8") != std::string::npos);
         QVERIFY(against(kTokens, kWidth, "t").find("nothing says what the ids of 'base' mean") != std::string::npos);
     }
@@ -300,7 +327,8 @@ class TestRecording : public QObject, Scratch {
         fs::resize_file(file(), fs::file_size(file()) - 4);
         std::vector<float> row(kWidth);
         const std::vector<TokenId> ids = tokens();
-        QVERIFY(errorOf([&] { base->forward(ids, 1, row, {}); }).find("was changed while it was open") != std::string::npos);
+        QVERIFY(errorOf([&] { base->forward(ids, 1, row, {}); }).find("was changed while it was open") !=
+                std::string::npos);
         QVERIFY(errorOf([&] { source(); }).find("the file is too short") != std::string::npos);
     }
 };

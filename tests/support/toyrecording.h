@@ -6,7 +6,9 @@
 namespace counterpoint::tests {
 
 inline ToyTensor idTensor(const std::string& name, const std::vector<std::int64_t>& ids) {
-    ToyTensor tensor{name, compute::DType::I64, {static_cast<std::int64_t>(ids.size())},
+    ToyTensor tensor{name,
+                     compute::DType::I64,
+                     {static_cast<std::int64_t>(ids.size())},
                      std::vector<std::byte>(ids.size() * sizeof(std::int64_t))};
     std::memcpy(tensor.bytes.data(), ids.data(), tensor.bytes.size());
     return tensor;
@@ -21,7 +23,8 @@ struct ToyRecording {
         tensors.push_back(idTensor("tokens", tokens));
         std::uint64_t seed = 1;
         for (const std::string& name : sources)
-            tensors.push_back(randomTensor("logits." + name, {static_cast<std::int64_t>(tokens.size()), width}, seed++, 4));
+            tensors.push_back(
+                randomTensor("logits." + name, {static_cast<std::int64_t>(tokens.size()), width}, seed++, 4));
     }
     ToyTensor& tensor(const std::string& name) {
         for (ToyTensor& t : tensors)

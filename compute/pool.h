@@ -1,5 +1,5 @@
 #pragma once
-// A small pool of sleeping threads, one for the whole module. run() calls work(task, worker) for every task of
+// A small pool of sleeping threads, one for the whole program. run() calls work(task, worker) for every task of
 // 0..tasks-1, on the caller and on up to threads-1 others; tasks are claimed one by one, so a thread that wakes late
 // costs nothing. Results may not depend on which worker took a task (worker, in 0..threads-1, only picks scratch
 // memory). A second caller meanwhile runs its tasks alone. work must not throw. Thread: any.
@@ -11,9 +11,11 @@
 #include <thread>
 #include <vector>
 
-namespace counterpoint::network {
+#include "compute/export.h"
 
-class Pool {
+namespace counterpoint::compute {
+
+class COUNTERPOINT_API Pool {
   public:
     static Pool& instance();
     ~Pool();
@@ -47,4 +49,4 @@ class Pool {
     std::atomic<std::int64_t> m_next{0};
 };
 
-}  // namespace counterpoint::network
+}  // namespace counterpoint::compute

@@ -1,6 +1,6 @@
-#include "compute/network/pool.h"
+#include "compute/pool.h"
 
-namespace counterpoint::network {
+namespace counterpoint::compute {
 namespace {
 
 /// About 10 µs: long enough to meet the next layer's matrix, short enough to be no load.
@@ -75,4 +75,4 @@ void Pool::live(int worker) {
     }
 }
 
-}  // namespace counterpoint::network
+}  // namespace counterpoint::compute

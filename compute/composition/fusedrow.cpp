@@ -1,0 +1,176 @@
+#include "compute/composition/fusedrow.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "compute/composition/check.h"
+#include "compute/composition/score.h"
+#include "compute/composition/stage.h"
+
+namespace counterpoint::compute {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+/// Beyond them float32's digits no longer hold the score to 2e-5.
+constexpr double kMostWeight = 16, kColdest = 1e-3;
+
+/// One set per thread, warm after the first row of a width.
+struct Warm {
+    std::vector<float> score, blockTop, shift;
+    std::vector<RowFacts> facts;
+};
+
+Warm& warmFor(std::size_t n) {
+    thread_local Warm warm;
+    if (warm.score.size() < n) {
+        warm.score.resize(n);
+        warm.blockTop.resize(fused::blocksOf(n));
+        warm.shift.resize(fused::blocksOf(n));
+    }
+    return warm;
+}
+
+bool plainDials(const Recipe& r, std::span<const PriorTerm> priors) {
+    const bool eosBySum = r.eosPolicy == EosPolicy::Sum || r.stopIds.empty();
+    return r.rule == Rule::Product && priors.empty() && eosBySum && !r.plausibility && !r.commonShift && !r.klBudget;
+}
+
+/// Facts of every row: those that were kept with it, else computed now.
+std::span<const RowFacts> factsFor(const SourceRows<float>& rows, Warm& warm) {
+    if (rows.facts.size() == rows.rows.size()) return rows.facts;
+    warm.facts.assign(rows.rows.size(), {});
+    for (std::size_t i = 0; i < rows.rows.size(); ++i)
+        if (rows.rows[i].size() == rows.rows[0].size()) warm.facts[i] = factsOf(rows.rows[i], rows.rows[0]);
+    return warm.facts;
+}
+
+/// Z(i alone) is what the source's own row sums to.
+bool aloneIsItself(const SpecialistTerm& term, std::span<const RowFacts> facts) {
+    return term.weight == 1 && term.reference == 0 && facts[0].excluded == 0 &&
+           facts[static_cast<std::size_t>(term.source)].excluded == 0;
+}
+
+struct Terms {
+    std::array<fused::Term, fused::kMostTerms> list;
+    std::array<std::size_t, fused::kMostTerms> specialist;  ///< index in the recipe
+    int count = 0;
+    bool excluding = false;
+};
+
+/// The terms that speak at this position; false: not for this pass.
+bool collect(const Recipe& recipe, const SourceRows<float>& rows, std::span<const RowFacts> facts, Terms& out) {
+    const auto usable = [&](int source) {
+        const auto i = static_cast<std::size_t>(source);
+        return source >= 0 && i < rows.rows.size() && rows.rows[i].size() == rows.rows[0].size() && facts[i].proper;
+    };
+    if (rows.rows.empty() || rows.rows[0].empty() || !usable(0)) return false;
+    const auto speaking = std::count_if(recipe.specialists.begin(), recipe.specialists.end(),
+                                        [&](const SpecialistTerm& t) { return score::speaksAt(t, rows.position); });
+    out.excluding = facts[0].excluded > 0;
+    double weights = 0;
+    for (std::size_t i = 0; i < recipe.specialists.size(); ++i) {
+        const SpecialistTerm& term = recipe.specialists[i];
+        if (!score::counts(term)) continue;
+        const bool referenced = term.reference != kReferenceNone;
+        if (!usable(term.source) || (referenced && !usable(term.reference)) || term.mask.tokens) return false;
+        if (!score::speaksAt(term, rows.position)) continue;
+        weights += std::abs(term.weight);
+        if (out.count == fused::kMostTerms || !(weights <= kMostWeight)) return false;
+        const auto own = static_cast<std::size_t>(term.source);
+        const auto reference = static_cast<std::size_t>(std::max(term.reference, 0));
+        out.excluding = out.excluding || facts[own].excluded > 0 || (referenced && facts[reference].excluded > 0);
+        out.specialist[static_cast<std::size_t>(out.count)] = i;
+        out.list[static_cast<std::size_t>(out.count++)] = {
+            .own = rows.rows[own].data(),
+            .reference = referenced ? rows.rows[reference].data() : nullptr,
+            .weight = static_cast<float>(term.weight),
+            .lowest = term.weight < 0 ? static_cast<float>(-recipe.floor) : -std::numeric_limits<float>::infinity(),
+            .alone = speaking > 1 && !aloneIsItself(term, facts)};
+    }
+    return true;
+}
+
+void readAlone(const Recipe& recipe, const Terms& terms, std::span<const RowFacts> facts, FusedRow& out) {
+    out.logAlone.assign(recipe.specialists.size(), std::numeric_limits<double>::quiet_NaN());
+    for (int k = 0; k < terms.count; ++k) {
+        const std::size_t i = terms.specialist[static_cast<std::size_t>(k)];
+        out.logAlone[i] = terms.list[static_cast<std::size_t>(k)].alone
+                              ? out.sums.aloneTop[k] + std::log(out.sums.aloneMass[k])
+                              : facts[static_cast<std::size_t>(recipe.specialists[i].source)].logMass;
+    }
+}
+
+}  // namespace
+
+bool fuse(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceRows<float>& rows, Stages<float>& stages,
+          FusedRow& out) {
+    check(recipe, priors, rows);
+    const bool greedy = isGreedy(recipe);
+    if (!plainDials(recipe, priors) || !(greedy || recipe.temperature >= kColdest) || rows.rows.empty()) return false;
+    const std::size_t n = rows.rows[0].size();
+    Warm& warm = warmFor(n);
+    const std::span<const RowFacts> facts = factsFor(rows, warm);
+    Terms terms;
+    if (!collect(recipe, rows, facts, terms)) return false;
+
+    stages.composed.resize(n);
+    stages.temperature.resize(n);
+    const double tau = greedy ? 1.0 : recipe.temperature;
+    const fused::Pass pass{.base = rows.rows[0].data(),
+                           .n = n,
+                           .terms = terms.list.data(),
+                           .termCount = terms.count,
+                           .inverseTau = static_cast<float>(1 / tau),
+                           .excluding = terms.excluding,
+                           .score = warm.score.data(),
+                           .blockTop = warm.blockTop.data(),
+                           .masses = stages.temperature.data(),
+                           .shift = warm.shift.data()};
+    const fused::Kernels& kernels = fused::kernels();
+    kernels.compose(pass, out.sums);
+    const fused::Sums& sums = out.sums;
+    const auto top = static_cast<double>(sums.top);
+    if (sums.left == 0 || !std::isfinite(top) || !std::isfinite(sums.mass) || !std::isfinite(sums.tiltTau))
+        return false;
+
+    const double rest = std::log(sums.mass), restTau = std::log(sums.massTau);
+    fused::Finish finish{.base = pass.base,
+                         .score = pass.score,
+                         .shift = pass.shift,
+                         .n = n,
+                         .top = sums.top,
+                         .inverseTau = pass.inverseTau,
+                         .restComposed = static_cast<float>(rest),
+                         .restTau = static_cast<float>(restTau),
+                         .excluding = terms.excluding,
+                         .composed = stages.composed.data(),
+                         .temperature = stages.temperature.data(),
+                         .tv = 0,
+                         .js = 0,
+                         .klFromBase = 0};
+    kernels.finish(finish);
+    out.tv = finish.tv;
+    out.js = std::max(0.0, finish.js);
+    out.klFromBase = sums.lost > 0 ? kInfinity : std::max(0.0, finish.klFromBase);
+    readAlone(recipe, terms, facts, out);
+
+    stages.priors.clear();
+    stages.greedy = greedy;
+    stages.scale = 1;
+    stages.noSay = sums.noSay;
+    stages.logNormaliserComposed = stages.logNormaliserPriors = top + rest;
+    stages.logNormaliser = top / tau + restTau;
+    // As bounds of the stage: rounding of the stage's own row is granted.
+    for (float& x : std::span(warm.blockTop).first(fused::blocksOf(n))) {
+        if (x == -std::numeric_limits<float>::infinity()) continue;
+        const double bound = (static_cast<double>(x) - top) / tau - restTau;
+        x = static_cast<float>(bound + 1e-6 * (1 + std::abs(bound)));
+    }
+    out.blockTop = std::span<const float>(warm.blockTop).first(fused::blocksOf(n));
+    truncate(recipe, sums.left, stages);
+    return true;
+}
+
+}  // namespace counterpoint::compute
