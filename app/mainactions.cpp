@@ -27,12 +27,13 @@ void MainWindow::buildActions() {
     const QString file = tr("File"), edit = tr("Edit"), decode = tr("Decode"), rack = tr("Rack"), view = tr("View"),
                   help = tr("Help");
     const QStringList sessions = {tr("Sessions (*.session.json *.json)"), tr("All files (*)")};
-    const QStringList openable = {tr("Sessions and recordings (*.session.json *.json *.safetensors)"), tr("All files (*)")};
+    const QStringList openable = {
+        tr("Sessions, GGUF files and recordings (*.session.json *.json *.gguf *.safetensors)"), tr("All files (*)")};
 
     a.add({.id = "file.open",
            .menu = file,
            .text = tr("Open session…"),
-           .help = tr("Open a session file or a recording"),
+           .help = tr("Open a session file, a GGUF file or a recording"),
            .keys = QKeySequence::Open,
            .glyph = Glyph::Open,
            .run = [this, openable] {
@@ -187,12 +188,13 @@ void MainWindow::buildActions() {
            }});
     a.add({.id = "rack.addRecording",
            .menu = rack,
-           .text = tr("Add sources of a recording…"),
-           .help = tr("Add what a recording holds and the rack has not"),
+           .text = tr("Add GGUF file or recording…"),
+           .help = tr("Add the model of a GGUF file, or what a recording holds and the rack has not"),
            .keys = {},
            .glyph = {},
            .run = [this] {
-               ask(false, false, tr("Add sources of a recording"), {tr("Recordings (*.safetensors)"), tr("All files (*)")},
+               ask(false, false, tr("Add GGUF file or recording"),
+                   {tr("GGUF files and recordings (*.gguf *.safetensors)"), tr("All files (*)")},
                    [this](const fs::path& path) {
                        attempt(
                            m_document, [&] { m_document.addSpecialist(path); }, "rack.addRecording");

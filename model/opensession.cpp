@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kOpens = "a session (.session.json), a model directory or a recording (.safetensors)";
+constexpr const char* kOpens = "a session (.session.json), a model directory, a .gguf file or a recording (.safetensors)";
 
 [[noreturn]] void refuse(const fs::path& file, const std::string& what, const std::string& expected) {
     throw compute::Error({.where = file.string(), .what = what, .expected = expected, .found = {}, .advice = {}, .details = {}});
@@ -25,10 +25,12 @@ struct Unread {
 constexpr std::array kUnread = {Unread{".bank.json", "banks of priors are not read by this version"},
                                 Unread{".bank.safetensors", "banks of priors are not read by this version"},
                                 Unread{".pt", "TorchScript is not read by this version"},
-                                Unread{".ts", "TorchScript is not read by this version"},
-                                Unread{".gguf", "GGUF is not read by this version"}};
+                                Unread{".ts", "TorchScript is not read by this version"}};
 
-bool isModelDirectory(const fs::path& path) { return fs::is_directory(path) && fs::exists(path / "config.json"); }
+/// A folder with a configuration, or a GGUF file; what is in it is read when it is loaded.
+bool isModel(const fs::path& path) {
+    return fs::is_directory(path) ? fs::exists(path / "config.json") : path.extension() == ".gguf" && fs::exists(path);
+}
 
 fs::path whole(const fs::path& path) { return fs::absolute(path).lexically_normal(); }
 
@@ -49,8 +51,9 @@ std::string newName(const std::string& wanted, const std::vector<std::string>& t
 }
 
 /// "…/stories-dialogue/hf" is called after the folder that tells something.
-std::string nameOf(const fs::path& directory) {
-    fs::path named = directory.filename().empty() ? directory.parent_path() : directory;
+std::string nameOf(const fs::path& model) {
+    fs::path named = model.filename().empty() ? model.parent_path() : model;
+    if (named.extension() == ".gguf") named.replace_extension();
     if (named.filename() == "hf" || named.filename() == "model") named = named.parent_path();
     return named.filename().string();
 }
@@ -65,9 +68,9 @@ SourceEntry entryOf(const fs::path& file, std::string name, const std::string& s
 
 }  // namespace
 
-Session sessionForModel(const fs::path& directory) {
+Session sessionForModel(const fs::path& path) {
     Session session;
-    session.base.path = whole(directory).string();
+    session.base.path = whole(path).string();
     return session;
 }
 
@@ -88,7 +91,7 @@ Session sessionForRecording(const fs::path& file) {
 
 Session openSession(const fs::path& file, std::vector<std::string>& warnings) {
     if (!fs::exists(file)) refuse(file, "there is no such file or folder", {});
-    if (isModelDirectory(file)) return sessionForModel(file);
+    if (isModel(file)) return sessionForModel(file);
     if (fs::is_directory(file)) refuse(file, "the folder holds no model", "config.json and *.safetensors in it");
     const std::string name = file.filename().string();
     for (const Unread& kind : kUnread)
@@ -100,9 +103,9 @@ Session openSession(const fs::path& file, std::vector<std::string>& warnings) {
 
 std::vector<SourceEntry> specialistsFrom(const fs::path& file, const Session& session) {
     std::vector<std::string> taken = session.sourceNames();
-    if (isModelDirectory(file)) return {entryOf(file, newName(nameOf(whole(file)), taken), {})};
+    if (isModel(file)) return {entryOf(file, newName(nameOf(whole(file)), taken), {})};
     if (!fs::exists(file) || !isRecordingFile(file))
-        refuse(file, "this holds no model", "a folder with config.json and *.safetensors in it, or a recording");
+        refuse(file, "this holds no model", "a folder with config.json and *.safetensors in it, a .gguf file or a recording");
     const std::string path = whole(file).string();
     std::vector<SourceEntry> entries;
     for (const compute::RecordedSource& source : compute::readRecording(file).sources) {

@@ -136,7 +136,7 @@ RunResult runSession(const Session& session, const RunOptions& options) {
             if (std::find(dtypes.begin(), dtypes.end(), info.dtype) == dtypes.end()) dtypes.push_back(info.dtype);
         for (const std::string& dtype : dtypes) result.dtype += (result.dtype.empty() ? "" : ",") + dtype;
         const bool network = std::any_of(collector.infos().begin(), collector.infos().end(),
-                                         [](const compute::SourceInfo& i) { return i.kind == "model" || i.kind == "torchscript"; });
+                                         [](const compute::SourceInfo& i) { return i.kind != "recording"; });
         if (network)
             for (auto& version : compute::networkVersions()) result.versions.push_back(std::move(version));
     }

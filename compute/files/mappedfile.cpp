@@ -23,17 +23,23 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& 
     return mapped;
 }
 
+std::shared_ptr<const MappedFile> MappedFile::filled(const std::filesystem::path& file, std::size_t size,
+                                                     const std::function<void(std::span<std::byte>)>& fill) {
+    std::shared_ptr<MappedFile> memory(new MappedFile);
+    memory->m_path = file;
+    if (size == 0) return memory;
+    void* data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (data == MAP_FAILED) posix::fail(file, "cannot be copied into memory", errno);
+    memory->m_data = static_cast<const std::byte*>(data);
+    memory->m_size = size;
+    fill({static_cast<std::byte*>(data), size});
+    return memory;
+}
+
 std::shared_ptr<const MappedFile> MappedFile::copyFrom(const MappedFile& file, std::size_t offset) {
-    std::shared_ptr<MappedFile> copy(new MappedFile);
-    copy->m_path = file.m_path;
     const std::span<const std::byte> rest = file.bytes().subspan(offset);
-    if (rest.empty()) return copy;
-    void* data = ::mmap(nullptr, rest.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (data == MAP_FAILED) posix::fail(file.m_path, "cannot be copied into memory", errno);
-    std::memcpy(data, rest.data(), rest.size());
-    copy->m_data = static_cast<const std::byte*>(data);
-    copy->m_size = rest.size();
-    return copy;
+    return filled(file.m_path, rest.size(),
+                  [&](std::span<std::byte> memory) { std::memcpy(memory.data(), rest.data(), rest.size()); });
 }
 
 MappedFile::~MappedFile() {

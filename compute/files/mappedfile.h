@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -22,6 +23,9 @@ class COUNTERPOINT_API MappedFile {
     MappedFile& operator=(const MappedFile&) = delete;
     /// The bytes from `offset` on, copied to page-aligned memory: for files whose data stand at an odd address.
     static std::shared_ptr<const MappedFile> copyFrom(const MappedFile& file, std::size_t offset);
+    /// Memory of its own under the name of a file: `fill` writes it once.
+    static std::shared_ptr<const MappedFile> filled(const std::filesystem::path& file, std::size_t size,
+                                                    const std::function<void(std::span<std::byte>)>& fill);
     /// Throws when the file was cut, grown or written to since it was opened (in place; a renamed-over file is another
     /// file).
     void requireUnchanged() const;

@@ -6,7 +6,6 @@
 #include <set>
 #include <tuple>
 
-#include "compute/files/safetensors.h"
 #include "compute/network/convert.h"
 
 namespace counterpoint::network {
@@ -29,18 +28,6 @@ std::optional<WeightType> usable(DType dtype) {
     }
 }
 
-std::optional<WeightType> askedType(const std::filesystem::path& directory, const std::string& dtype) {
-    if (dtype.empty()) return {};
-    for (const WeightType type : {WeightType::Float32, WeightType::BFloat16, WeightType::Float16})
-        if (typeName(type) == dtype) return type;
-    throw Error({.where = directory.string(),
-                 .what = "there is no dtype of that name",
-                 .expected = "float32, bfloat16 or float16",
-                 .found = dtype,
-                 .advice = {},
-                 .details = {}});
-}
-
 std::string shown(const std::vector<std::int64_t>& shape) {
     std::string text = "[";
     for (const std::int64_t n : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(n);
@@ -56,26 +43,24 @@ std::string inLayer(std::string_view pattern, std::int64_t layer) {
 /// Reads tensors by name and keeps the account of what was used and converted.
 class Loader {
   public:
-    Loader(const std::filesystem::path& directory, const Architecture& architecture, const std::string& dtype)
-        : m_directory(directory),
-          m_files(compute::Safetensors::openDirectory(directory)),
-          m_architecture(architecture),
-          m_asked(askedType(directory, dtype)) {
+    Loader(const std::filesystem::path& path, const TensorTable& tensors, const Architecture& architecture,
+           const std::string& dtype)
+        : m_path(path), m_tensors(tensors), m_architecture(architecture), m_asked(weightType(dtype, path.string())) {
         const std::string norm = std::string(architecture.names.norm) + ".weight";
         m_bare = find(norm) == nullptr && find(norm.substr(architecture.prefix.size())) != nullptr;
     }
 
     /// nullptr when absent or written as an empty entry.
     const TensorView* find(const std::string& name) const {
-        const TensorView* tensor = m_files.find(inFile(name));
-        return tensor != nullptr && tensor->bytes.empty() ? nullptr : tensor;
+        const auto tensor = m_tensors.find(inFile(name));
+        return tensor == m_tensors.end() || tensor->second.bytes.empty() ? nullptr : &tensor->second;
     }
 
     const TensorView& require(const std::string& name, const std::vector<std::int64_t>& shape,
                               const std::string& advice = {}) {
         const TensorView* tensor = find(name);
         if (tensor == nullptr)
-            throw Error({.where = m_directory.string(),
+            throw Error({.where = m_path.string(),
                          .what = "tensor '" + name + "' is missing",
                          .expected = "a tensor of shape " + shown(shape),
                          .found = {},
@@ -83,7 +68,7 @@ class Loader {
                          .details = {}});
         if (tensor->shape != shape)
             throw Error({.where = tensor->file->path().string(),
-                         .what = "tensor '" + name + "' has another shape than config.json says",
+                         .what = "tensor '" + name + "' has another shape than the configuration says",
                          .expected = shown(shape),
                          .found = shown(tensor->shape),
                          .advice = {},
@@ -138,7 +123,6 @@ class Loader {
     }
 
     void alsoUsed(const std::string& name) { m_used.insert(inFile(name)); }
-    const std::filesystem::path& directory() const { return m_directory; }
 
     void finish(Checkpoint& result) const {
         result.parameters = m_parameters;
@@ -147,7 +131,7 @@ class Loader {
             result.notices.push_back(std::to_string(m_converted) + " matrices were converted to " +
                                      std::string(typeName(*m_asked)) + " (the files hold " + m_convertedFrom + ")");
         std::vector<std::string> unused;
-        for (const auto& [name, tensor] : m_files.tensors())
+        for (const auto& [name, tensor] : m_tensors)
             if (!m_used.contains(name) && !isConstant(name)) unused.push_back(name);
         if (!unused.empty())
             result.notices.push_back("not used, since this architecture has no such tensor: " + unused.front() +
@@ -191,8 +175,8 @@ class Loader {
         m_bytes += n * typeSize(type);
     }
 
-    std::filesystem::path m_directory;
-    compute::Safetensors m_files;
+    std::filesystem::path m_path;
+    const TensorTable& m_tensors;
     const Architecture& m_architecture;
     std::optional<WeightType> m_asked;
     bool m_bare = false;
@@ -271,11 +255,11 @@ Layer loadLayer(Loader& from, const TensorNames& names, const Shape& s, std::int
 
 }  // namespace
 
-std::optional<Checkpoint> loadCheckpoint(const std::filesystem::path& directory, const Config& config,
-                                         const std::string& dtype,
+std::optional<Checkpoint> loadCheckpoint(const std::filesystem::path& path, const TensorTable& tensors,
+                                         const Config& config, const std::string& dtype,
                                          const std::function<void(double, std::string_view)>& progress,
                                          const std::stop_token& stop) {
-    Loader from(directory, *config.architecture, dtype);
+    Loader from(path, tensors, *config.architecture, dtype);
     const TensorNames& names = config.architecture->names;
     Checkpoint result;
     result.weights.shape = config.shape;

@@ -1,16 +1,20 @@
 #pragma once
-// A model directory's safetensors -> Weights: every tensor of the architecture found by name, its shape checked, its
-// bytes used in place where the dtype asked for is the file's (HAZARDS A9, A10, A12). Errors: Error naming file and
-// tensor, with both shapes; a dtype that cannot be used by its name. Thread: any.
+// The tensors of a model directory or a GGUF file -> Weights: every tensor of the architecture found by name, its shape
+// checked, its bytes used in place where the dtype asked for is the file's (HAZARDS A9, A10, A12). Errors: Error naming
+// file and tensor, with both shapes; a dtype that cannot be used by its name. Thread: any.
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <stop_token>
 
+#include "compute/files/safetensors.h"
 #include "compute/network/architectures.h"
 #include "compute/sources/source.h"
 
 namespace counterpoint::network {
+
+using TensorTable = std::map<std::string, compute::TensorView>;
 
 struct Checkpoint {
     Weights weights;
@@ -20,9 +24,9 @@ struct Checkpoint {
     std::vector<std::string> notices;  ///< a tied head that is not what it seems, conversions, tensors that no one uses
 };
 
-/// dtype: empty (the files' own), "float32", "bfloat16" or "float16". Cancelled: no value.
-std::optional<Checkpoint> loadCheckpoint(const std::filesystem::path& directory, const Config& config,
-                                         const std::string& dtype,
+/// path: what errors name; dtype: empty (the files' own), "float32", "bfloat16" or "float16". Cancelled: no value.
+std::optional<Checkpoint> loadCheckpoint(const std::filesystem::path& path, const TensorTable& tensors,
+                                         const Config& config, const std::string& dtype,
                                          const std::function<void(double, std::string_view)>& progress,
                                          const std::stop_token& stop);
 

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "compute/error.h"
+
 namespace counterpoint::network {
 
 std::uint16_t toBFloat16(float x) noexcept {
@@ -37,6 +39,18 @@ std::string_view typeName(WeightType type) {
             return "float16";
     }
     return {};
+}
+
+std::optional<WeightType> weightType(const std::string& name, const std::string& where) {
+    if (name.empty()) return {};
+    for (const WeightType type : {WeightType::Float32, WeightType::BFloat16, WeightType::Float16})
+        if (typeName(type) == name) return type;
+    throw compute::Error({.where = where,
+                          .what = "there is no dtype of that name",
+                          .expected = "float32, bfloat16 or float16",
+                          .found = name,
+                          .advice = {},
+                          .details = {}});
 }
 
 std::int64_t typeSize(WeightType type) { return type == WeightType::Float32 ? 4 : 2; }

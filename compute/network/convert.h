@@ -3,6 +3,8 @@
 // large for float16 becomes an infinity (the caller says so by the tensor's name). Pure; thread: any.
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "compute/network/kernels/kernels.h"
@@ -14,6 +16,8 @@ std::uint16_t toFloat16(float x) noexcept;
 
 std::string_view typeName(WeightType type);  ///< "float32", "bfloat16", "float16"
 std::int64_t typeSize(WeightType type);
+/// The type of that name; none for "". Any other name is an Error about `where`.
+std::optional<WeightType> weightType(const std::string& name, const std::string& where);
 
 /// x as a weight of that dtype would hold it.
 float rounded(float x, WeightType type);

@@ -6,7 +6,9 @@
 
 #include "compute/network/convert.h"
 #include "compute/network/decoder.h"
+#include "compute/network/ggufmodel.h"
 #include "compute/sources/stopset.h"
+#include "compute/text/gguftokenizer.h"
 
 namespace counterpoint::network {
 namespace {
@@ -117,6 +119,40 @@ void tellAboutPadding(std::int64_t tokens, compute::SourceInfo& info) {
                            std::to_string(tokens) + " tokens are padding and left out");
 }
 
+/// What both kinds of files come to.
+struct Opened {
+    Config config;
+    std::optional<Checkpoint> checkpoint;
+    std::shared_ptr<const compute::Gguf> gguf;  ///< null: a directory
+};
+
+bool isGguf(const std::filesystem::path& path) {
+    std::error_code error;
+    return std::filesystem::is_regular_file(path, error);
+}
+
+std::optional<Opened> openDirectory(const std::filesystem::path& path, const compute::OpenOptions& options,
+                                    const std::stop_token& stop) {
+    Opened opened{readConfig(path), {}, {}};
+    const compute::Safetensors files = compute::Safetensors::openDirectory(path);
+    opened.checkpoint = loadCheckpoint(path, files.tensors(), opened.config, options.dtype, options.progress, stop);
+    return opened.checkpoint ? std::optional(std::move(opened)) : std::nullopt;
+}
+
+std::optional<Opened> openGguf(const std::filesystem::path& path, const compute::OpenOptions& options,
+                               const std::stop_token& stop) {
+    const std::shared_ptr<const compute::Gguf> gguf = compute::Gguf::open(path);
+    std::optional<GgufModel> model =
+        readGgufModel(*gguf, options.dtype, threadCount(options.threads), options.progress, stop);
+    if (!model) return {};
+    Opened opened{std::move(model->config), {}, gguf};
+    opened.checkpoint = loadCheckpoint(path, model->tensors, opened.config, model->dtype, options.progress, stop);
+    if (!opened.checkpoint) return {};
+    std::vector<std::string>& notices = opened.checkpoint->notices;
+    notices.insert(notices.begin(), model->notices.begin(), model->notices.end());
+    return opened;
+}
+
 }  // namespace
 
 int threadCount(int asked) {
@@ -128,31 +164,34 @@ std::unique_ptr<compute::Source> makeSource(std::shared_ptr<const OpenedModel> m
     return std::make_unique<ModelSource>(std::move(model));
 }
 
-std::unique_ptr<OpenedModel> openWeights(const std::filesystem::path& directory,
+std::unique_ptr<OpenedModel> openWeights(const std::filesystem::path& path,
                                          std::shared_ptr<const compute::Tokenizer> tokenizer,
                                          const compute::OpenOptions& options, const std::stop_token& stop) {
-    return named(directory.string(), [&]() -> std::unique_ptr<OpenedModel> {
-        const Config config = readConfig(directory);
-        std::optional<Checkpoint> checkpoint = loadCheckpoint(directory, config, options.dtype, options.progress, stop);
-        if (!checkpoint) return nullptr;
+    return named(path.string(), [&]() -> std::unique_ptr<OpenedModel> {
+        std::optional<Opened> opened =
+            isGguf(path) ? openGguf(path, options, stop) : openDirectory(path, options, stop);
+        if (!opened) return nullptr;
+        const Shape& shape = opened->config.shape;
+        std::optional<Checkpoint>& checkpoint = opened->checkpoint;
         auto model = std::make_unique<OpenedModel>();
         compute::SourceInfo& info = model->info;
-        info.path = directory.string();
-        info.kind = "model";
-        info.architecture = config.shape.architecture;
+        info.path = path.string();
+        info.kind = opened->gguf != nullptr ? "gguf" : "model";
+        info.architecture = shape.architecture;
         info.dtype = typeName(checkpoint->type);
         info.device = "cpu";
         info.parameters = checkpoint->parameters;
         info.weightBytes = checkpoint->bytes;
-        info.logitWidth = config.shape.vocabulary;
-        info.maxPositions = config.shape.maxPositions;
-        info.layers = config.shape.layers;
-        info.tiedHead = config.shape.tiedHead;
-        if (!config.shape.rotaries.empty()) info.positionScaling = config.shape.rotaries.front().scaling;
+        info.logitWidth = shape.vocabulary;
+        info.maxPositions = shape.maxPositions;
+        info.layers = shape.layers;
+        info.tiedHead = shape.tiedHead;
+        if (!shape.rotaries.empty()) info.positionScaling = shape.rotaries.front().scaling;
         info.notices = std::move(checkpoint->notices);
         if (tokenizer != nullptr) {
             tellAboutPadding(tokenizer->size(), info);
-            info.stopIds = compute::statedStopIds(directory, *tokenizer);
+            info.stopIds = opened->gguf != nullptr ? compute::ggufStopIds(*opened->gguf, *tokenizer)
+                                                   : compute::statedStopIds(path, *tokenizer);
         }
         model->tokenizer = std::move(tokenizer);
         model->weights = std::make_shared<const Weights>(std::move(checkpoint->weights));
@@ -161,10 +200,10 @@ std::unique_ptr<OpenedModel> openWeights(const std::filesystem::path& directory,
     });
 }
 
-std::unique_ptr<compute::Source> openOnCpu(const std::filesystem::path& directory,
+std::unique_ptr<compute::Source> openOnCpu(const std::filesystem::path& path,
                                            std::shared_ptr<const compute::Tokenizer> tokenizer,
                                            const compute::OpenOptions& options, const std::stop_token& stop) {
-    std::shared_ptr<OpenedModel> model = openWeights(directory, std::move(tokenizer), options, stop);
+    std::shared_ptr<OpenedModel> model = openWeights(path, std::move(tokenizer), options, stop);
     if (model == nullptr) return nullptr;
     model->newEngine = [weights = model->weights, threads = threadCount(options.threads)] {
         return std::make_unique<Decoder>(weights, threads);

@@ -1,7 +1,7 @@
 #pragma once
-// The Source of a model directory: counts positions, checks what comes in, and lets an Engine (one decoding state)
-// compute. cache = false recomputes the whole sequence at every call, through the engine's prefill. Errors: Error
-// naming the model, and the token, position or limit. Thread: one owner; forks are independent.
+// The Source of a model directory or a GGUF file: counts positions, checks what comes in, and lets an Engine (one
+// decoding state) compute. cache = false recomputes the whole sequence at every call, through the engine's prefill.
+// Errors: Error naming the model, and the token, position or limit. Thread: one owner; forks are independent.
 
 #include <functional>
 #include <memory>
@@ -21,15 +21,15 @@ struct OpenedModel {
     std::function<std::unique_ptr<Engine>()> newEngine;
 };
 
-/// Reads config.json and the weights and fills in info; the engine is the caller's. Cancelled: nullptr.
-std::unique_ptr<OpenedModel> openWeights(const std::filesystem::path& directory,
+/// Reads the configuration and the weights and fills in info; the engine is the caller's. Cancelled: nullptr.
+std::unique_ptr<OpenedModel> openWeights(const std::filesystem::path& path,
                                          std::shared_ptr<const compute::Tokenizer> tokenizer,
                                          const compute::OpenOptions& options, const std::stop_token& stop);
 
 std::unique_ptr<compute::Source> makeSource(std::shared_ptr<const OpenedModel> model);
 
 /// The model on this processor: openWeights with a Decoder. Cancelled: nullptr.
-std::unique_ptr<compute::Source> openOnCpu(const std::filesystem::path& directory,
+std::unique_ptr<compute::Source> openOnCpu(const std::filesystem::path& path,
                                            std::shared_ptr<const compute::Tokenizer> tokenizer,
                                            const compute::OpenOptions& options, const std::stop_token& stop);
 

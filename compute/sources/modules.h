@@ -11,7 +11,7 @@
 namespace counterpoint::compute {
 
 struct NetworkApi {
-    std::unique_ptr<Source> (*openModel)(const std::filesystem::path& directory,
+    std::unique_ptr<Source> (*openModel)(const std::filesystem::path& path,
                                          std::shared_ptr<const Tokenizer> tokenizer, const OpenOptions& options,
                                          std::stop_token stop);
     std::vector<DeviceInfo> (*devices)();

@@ -7,6 +7,7 @@
 #include "compute/files/sha256.h"
 #include "compute/sources/modules.h"
 #include "compute/sources/recording.h"
+#include "compute/text/gguftokenizer.h"
 
 namespace counterpoint::compute {
 namespace {
@@ -18,18 +19,18 @@ struct KindRow {
     std::string_view suffix;
     std::string_view sentence;
 };
-constexpr std::array<KindRow, 8> kKinds = {{
+constexpr std::array<KindRow, 7> kKinds = {{
     {".bank.json", "this is a bank of priors, not a source"},
     {".session.json", "this is a session, not a source"},
     {".bank.safetensors", "this is a bank of priors, not a source"},
-    {".gguf", "GGUF files are not supported yet"},
     {".pt", "TorchScript files are not supported yet"},
     {".ts", "TorchScript files are not supported yet"},
     {".bin", "pickled weights are never opened"},
     {".pth", "pickled weights are never opened"},
 }};
 const std::string kFolderAdvice =
-    "open the model's folder: config.json, the weights as .safetensors, tokenizer.json or tokenizer.model";
+    "open a .gguf file or the model's folder: config.json, the weights as .safetensors, tokenizer.json or "
+    "tokenizer.model";
 
 [[noreturn]] void refuseFile(const fs::path& file) {
     const std::string name = file.filename().string();
@@ -42,7 +43,7 @@ const std::string kFolderAdvice =
                      .advice = kFolderAdvice});
     throw Error({.where = file.string(),
                  .what = "this is not a source",
-                 .expected = "a model's folder",
+                 .expected = "a model's folder or a .gguf file",
                  .advice = kFolderAdvice});
 }
 
@@ -93,12 +94,13 @@ std::unique_ptr<Source> openSource(const fs::path& path, const OpenOptions& opti
                      .details = error ? error.message() : ""});
     if (stop.stop_requested()) return nullptr;
     std::unique_ptr<Source> source;
-    if (!fs::is_directory(status)) {
-        if (!isRecordingFile(path)) refuseFile(path);
+    if (!fs::is_directory(status) && isRecordingFile(path)) {
         source = openRecording(path, options);
     } else {
-        requireModelDirectory(path);
-        std::shared_ptr<const Tokenizer> tokenizer = openTokenizer(path);
+        const bool gguf = !fs::is_directory(status) && path.extension() == ".gguf";
+        if (!gguf && !fs::is_directory(status)) refuseFile(path);
+        if (!gguf) requireModelDirectory(path);
+        std::shared_ptr<const Tokenizer> tokenizer = gguf ? openGgufTokenizer(*Gguf::open(path)) : openTokenizer(path);
         if (stop.stop_requested()) return nullptr;
         source = network().openModel(path, std::move(tokenizer), options, stop);
     }

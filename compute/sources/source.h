@@ -23,7 +23,7 @@ namespace counterpoint::compute {
 
 struct SourceInfo {
     std::string path;
-    std::string kind;          ///< "model", "torchscript", "recording"
+    std::string kind;          ///< "model", "gguf", "torchscript", "recording"
     std::string architecture;  ///< "LlamaForCausalLM"
     std::string dtype;         ///< what it computes in: "float32", "bfloat16", "float16"
     std::string device;        ///< "cpu", "cuda:0"
@@ -62,7 +62,7 @@ class COUNTERPOINT_API Source {
 
 struct OpenOptions {
     std::string device = "cpu";
-    std::string dtype;  ///< empty: the files' own
+    std::string dtype;  ///< empty: the files' own; where they are quantised, float32
     int threads = 0;    ///< 0: all cores but one, at least one
     bool cache = true;  ///< false: recompute the whole sequence each time (tests)
     std::string sourceInFile;  ///< which source of a recording; empty: its base
@@ -70,7 +70,7 @@ struct OpenOptions {
     std::function<void(double fraction, std::string_view what)> progress;  ///< called on the opening thread
 };
 
-/// Opens a model directory or a recording (later parts: .pt, .ts, GGUF). Cancelled: returns nullptr.
+/// Opens a model directory, a .gguf file or a recording (later parts: .pt, .ts). Cancelled: returns nullptr.
 COUNTERPOINT_API std::unique_ptr<Source> openSource(const std::filesystem::path& path, const OpenOptions& options,
                                                     std::stop_token stop);
 

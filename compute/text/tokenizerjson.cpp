@@ -2,12 +2,9 @@
 #include <algorithm>
 
 #include "compute/error.h"
-#include "compute/text/addedtokens.h"
 #include "compute/text/bpe.h"
-#include "compute/text/components.h"
+#include "compute/text/pipelinetokenizer.h"
 #include "compute/text/unigram.h"
-#include "compute/text/utf8.h"
-#include "compute/text/vocabulary.h"
 
 namespace counterpoint::compute {
 namespace {
@@ -16,51 +13,6 @@ namespace fs = std::filesystem;
 
 /// Above this an id is a mistake, not a vocabulary (the largest of today has 262,144).
 constexpr std::int64_t kMaxSize = 4'000'000;
-
-struct Parts {
-    std::unique_ptr<const WordModel> model;
-    Normalizer normalizer;
-    PreTokenizer preTokenizer;
-    AddedTokenSplitter raw;         ///< added tokens looked for before normalizing
-    AddedTokenSplitter normalized;  ///< and after
-};
-
-class JsonTokenizer final : public VocabularyTokenizer {
-  public:
-    JsonTokenizer(Vocabulary vocabulary, Parts parts, std::string where)
-        : VocabularyTokenizer(std::move(vocabulary)), m_parts(std::move(parts)), m_where(std::move(where)) {}
-
-    std::vector<TokenId> encode(std::string_view text, EncodeOptions options) const override {
-        if (!utf8::isValid(text)) throw Error({.where = m_where, .what = "the text to encode is not valid UTF-8"});
-        std::vector<TokenId> ids;
-        for (const AddedTokenSplitter::Part& part : m_parts.raw.split(text, options.controlTokens)) {
-            if (part.id != kNoToken) {
-                ids.push_back(part.id);
-                continue;
-            }
-            Word word{.text = std::string(part.text), .atStart = part.text.data() == text.data()};
-            m_parts.normalizer(word);
-            encodeNormalized(word, options, ids);
-        }
-        return ids;
-    }
-
-  private:
-    Parts m_parts;
-    std::string m_where;
-
-    void encodeNormalized(const Word& normalized, EncodeOptions options, std::vector<TokenId>& ids) const {
-        for (const AddedTokenSplitter::Part& part : m_parts.normalized.split(normalized.text, options.controlTokens)) {
-            if (part.id != kNoToken) {
-                ids.push_back(part.id);
-                continue;
-            }
-            const bool atStart = normalized.atStart && part.text.data() == normalized.text.data();
-            for (const Word& word : m_parts.preTokenizer({{std::string(part.text), atStart}}))
-                m_parts.model->encode(word.text, ids);
-        }
-    }
-};
 
 class Reader {
   public:
@@ -81,12 +33,12 @@ class Reader {
         readAdded();
         readSurroundings();
         applySpecialTokens(m_vocabulary, special);
-        Parts parts{.model = type == "BPE" ? bpe(model) : unigram(model),
+        PipelineParts parts{.model = type == "BPE" ? bpe(model) : unigram(model),
                     .normalizer = normalizer,
                     .preTokenizer = std::move(preTokenizer),
                     .raw = splitter(false, normalizer),
                     .normalized = splitter(true, normalizer)};
-        return std::make_shared<JsonTokenizer>(std::move(m_vocabulary), std::move(parts), m_where);
+        return std::make_shared<PipelineTokenizer>(std::move(m_vocabulary), std::move(parts), m_where);
     }
 
   private:

@@ -146,7 +146,7 @@ class TestSources : public QObject, Scratch {
         QTest::addColumn<QByteArray>("content");
         QTest::addColumn<QString>("sentence");
         QTest::newRow("nothing there") << "none" << QByteArray() << "there is no such file or folder";
-        QTest::newRow("GGUF") << "model.gguf" << QByteArray("GGUF") << "GGUF files are not supported yet";
+        QTest::newRow("GGUF") << "model.gguf" << QByteArray("GGUF") << "the file ends inside its version";
         QTest::newRow("TorchScript pt") << "model.pt" << QByteArray("x") << "TorchScript files are not supported yet";
         QTest::newRow("TorchScript ts") << "model.ts" << QByteArray("x") << "TorchScript files are not supported yet";
         QTest::newRow("bank") << "demo.bank.json" << QByteArray("{}") << "this is a bank of priors, not a source";

@@ -238,7 +238,7 @@ class TestDocument : public QObject {
         doc.setSession(weighted(doc.session(), 0.25));
         QVERIFY(doc.modified());
         QTRY_VERIFY(!doc.busy());
-        for (const char* name : {"x.bank.json", "x.safetensors", "x.pt", "x.gguf", "x.txt", "x.json", "nothing"}) {
+        for (const char* name : {"x.bank.json", "x.safetensors", "x.pt", "x.txt", "x.json", "nothing"}) {
             if (std::string(name) != "nothing") compute::writeFile(root / name, "{}");
             QVERIFY_EXCEPTION_THROWN(doc.open(root / name), compute::Error);
             QCOMPARE(doc.session().specialists[0].weight, 0.25);

@@ -1,0 +1,180 @@
+// GGUF metadata -> the keys of a config.json -> the architecture's row.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "compute/network/ggufrows.h"
+
+namespace counterpoint::network {
+namespace {
+
+using compute::Gguf;
+using compute::Json;
+
+constexpr std::array<GgufRow, 5> kRows = {{{"llama", &kLlama, true},
+                                           {"qwen2", &kQwen2, false},
+                                           {"qwen3", &kQwen3, false},
+                                           {"gemma2", &kGemma2, false},
+                                           {"gemma3", &kGemma3, false}}};
+
+/// Keys of other families that change the arithmetic (HAZARDS A11, A13), and what would change nothing.
+constexpr std::array<std::pair<std::string_view, double>, 8> kForeign = {{{"logit_scale", 1.0},
+                                                                          {"residual_scale", 1.0},
+                                                                          {"embedding_scale", 1.0},
+                                                                          {"attention.scale", 0.0},
+                                                                          {"attention.clamp_kqv", 0.0},
+                                                                          {"attention.max_alibi_bias", 0.0},
+                                                                          {"rope.scaling.yarn_log_multiplier", 0.0},
+                                                                          {"router_logit_softcapping", 0.0}}};
+
+class ConfigWriter {
+  public:
+    ConfigWriter(const Gguf& gguf, const GgufRow& row) : m_gguf(gguf), m_prefix(std::string(row.name) + ".") {
+        m_json["architectures"] = {row.architecture->name};
+        m_json["model_type"] = row.architecture->modelType;
+    }
+
+    Json write() {
+        refuseForeign();
+        sizes();
+        positions();
+        windows();
+        for (const char* cap : {"attn_logit_softcapping", "final_logit_softcapping"}) number(cap, cap);
+        if (m_gguf.integer(m_prefix + "expert_count").value_or(0) > 1) whole("num_local_experts", "expert_count");
+        m_json["attention_bias"] = m_gguf.find("blk.0.attn_output.bias") != nullptr;
+        m_json["mlp_bias"] = m_gguf.find("blk.0.ffn_down.bias") != nullptr;
+        return std::move(m_json);
+    }
+
+  private:
+    const Gguf& m_gguf;
+    std::string m_prefix;
+    Json m_json = Json::object();
+
+    void whole(const char* to, const char* key) {
+        if (const auto value = m_gguf.integer(m_prefix + key)) m_json[to] = *value;
+    }
+    void number(const char* to, const char* key) {
+        if (const auto value = m_gguf.number(m_prefix + key)) m_json[to] = *value;
+    }
+
+    void refuseForeign() const {
+        for (const auto& [name, neutral] : kForeign) {
+            const auto value = m_gguf.number(m_prefix + std::string(name));
+            if (value && *value != neutral)
+                m_gguf.fail("the key " + m_prefix + std::string(name) + " is not supported by this architecture",
+                            "none", Json(*value).dump());
+        }
+        for (const char* name : {"rope_factors_long.weight", "rope_factors_short.weight"})
+            if (m_gguf.find(name) != nullptr)
+                m_gguf.fail("this scaling of rotary positions is not supported", "none, linear or yarn", "longrope");
+        if (m_gguf.integer("split.count").value_or(1) > 1)
+            m_gguf.fail("this is one part of a model in " + std::to_string(*m_gguf.integer("split.count")) + " files",
+                        {}, {}, "join them with llama-gguf-split --merge");
+    }
+
+    void sizes() {
+        const compute::GgufTensor* embedding = m_gguf.find("token_embd.weight");
+        if (embedding == nullptr || embedding->shape.size() != 2)
+            m_gguf.fail("tensor 'token_embd.weight' is missing", "a matrix of tokens");
+        m_json["vocab_size"] = embedding->shape.front();
+        m_json["tie_word_embeddings"] = m_gguf.find("output.weight") == nullptr;
+        whole("hidden_size", "embedding_length");
+        whole("intermediate_size", "feed_forward_length");
+        whole("num_hidden_layers", "block_count");
+        whole("num_attention_heads", "attention.head_count");
+        whole("num_key_value_heads", "attention.head_count_kv");
+        whole("head_dim", "attention.key_length");
+        whole("max_position_embeddings", "context_length");
+        number("rms_norm_eps", "attention.layer_norm_rms_epsilon");
+        const auto key = m_gguf.integer(m_prefix + "attention.key_length");
+        const auto value = m_gguf.integer(m_prefix + "attention.value_length");
+        if (value && key != value)
+            m_gguf.fail("keys and values of different sizes are not supported", std::to_string(key.value_or(0)),
+                        std::to_string(*value));
+    }
+
+    void positions() {
+        number("rope_theta", "rope.freq_base");
+        number("rope_local_base_freq", "rope.freq_base_swa");
+        const std::int64_t turned = m_gguf.integer(m_prefix + "rope.dimension_count").value_or(0);
+        if (const std::int64_t D = headDim(); turned > 0 && D > 0 && turned != D)
+            m_json["partial_rotary_factor"] = static_cast<double>(turned) / static_cast<double>(D);
+        const auto older = m_gguf.number(m_prefix + "rope.scale_linear");
+        const std::string kind =
+            m_gguf.text(m_prefix + "rope.scaling.type").value_or(older && *older != 1.0 ? "linear" : "none");
+        if (kind == "none") return;
+        Json& scaling = m_json["rope_scaling"] = {{"rope_type", kind}};
+        if (const auto factor = m_gguf.number(m_prefix + "rope.scaling.factor"); factor || older)
+            scaling["factor"] = factor ? *factor : *older;
+        for (const auto& [to, from] : {std::pair("attention_factor", "rope.scaling.attn_factor"),
+                                       std::pair("beta_fast", "rope.scaling.yarn_beta_fast"),
+                                       std::pair("beta_slow", "rope.scaling.yarn_beta_slow")})
+            if (const auto stated = m_gguf.number(m_prefix + from)) scaling[to] = *stated;
+        if (const auto length = m_gguf.integer(m_prefix + "rope.scaling.original_context_length"))
+            scaling["original_max_position_embeddings"] = *length;
+    }
+
+    std::int64_t headDim() const {
+        if (m_json.contains("head_dim")) return m_json["head_dim"].get<std::int64_t>();
+        const std::int64_t C = m_json.value("hidden_size", std::int64_t{0}),
+                           H = m_json.value("num_attention_heads", std::int64_t{0});
+        return H > 0 ? C / H : 0;
+    }
+
+    void windows() {
+        whole("sliding_window", "attention.sliding_window");
+        const bool gemma = m_prefix.starts_with("gemma");
+        if (!gemma) return;
+        // What the families' code takes for granted: the largest of each scales by its width, the others by the head.
+        const std::int64_t C = m_json.value("hidden_size", std::int64_t{0}),
+                           H = m_json.value("num_attention_heads", std::int64_t{0});
+        const bool largest = m_json.value("num_hidden_layers", std::int64_t{0}) == (m_prefix == "gemma3." ? 62 : 46);
+        if (largest && H > 0) m_json["query_pre_attn_scalar"] = C / H;
+        if (!largest && headDim() > 0) m_json["query_pre_attn_scalar"] = headDim();
+        if (m_prefix == "gemma3.") whole("sliding_window_pattern", "attention.sliding_window_pattern");
+    }
+};
+
+/// The file's own divisors of the rotary frequencies (Llama 3.1 and later).
+void divideFrequencies(const Gguf& gguf, Shape& shape) {
+    const compute::GgufTensor* factors = gguf.find("rope_freqs.weight");
+    if (factors == nullptr || shape.rotaries.empty()) return;
+    Rotary& rotary = shape.rotaries.front();
+    const std::size_t n = rotary.frequencies.size();
+    if (factors->type != compute::GgmlType::F32 || factors->bytes.size() != n * sizeof(float))
+        gguf.fail("tensor 'rope_freqs.weight' has another size than the model's heads",
+                  std::to_string(n) + " F32 numbers", std::to_string(factors->bytes.size()) + " bytes");
+    for (std::size_t i = 0; i < n; ++i) {
+        float factor = 0;
+        std::memcpy(&factor, factors->bytes.data() + i * sizeof(float), sizeof factor);
+        if (!(factor > 0.0f) || !std::isfinite(factor))
+            gguf.fail("a factor in tensor 'rope_freqs.weight' is not usable", "a number above 0", Json(factor).dump());
+        rotary.frequencies[i] /= static_cast<double>(factor);
+    }
+    rotary.scaling = "factors of the file";
+}
+
+}  // namespace
+
+const GgufRow& ggufRow(const Gguf& gguf) {
+    const std::string name = gguf.text("general.architecture").value_or("");
+    std::string known;
+    for (const GgufRow& row : kRows) {
+        if (row.name == name) return row;
+        (known += known.empty() ? "" : ", ") += row.name;
+    }
+    gguf.fail("this architecture is not supported in a GGUF file", known, name.empty() ? "none" : name);
+}
+
+Config readGgufConfig(const Gguf& gguf) {
+    const GgufRow& row = ggufRow(gguf);
+    const Json json = ConfigWriter(gguf, row).write();
+    Config config{row.architecture, row.architecture->shape(json, gguf.where())};
+    config.shape.normPlusOne = false;  // these files hold 1 + w
+    divideFrequencies(gguf, config.shape);
+    return config;
+}
+
+}  // namespace counterpoint::network

@@ -1,0 +1,296 @@
+// The tokenizers of GGUF files: the same ids and bytes as the tokenizer.json of the same model, and as llama.cpp's own
+// cases; what is not known is refused by its name (HAZARDS A8, A14, A24).
+#include <fstream>
+
+#include "compute/files/atomicfile.h"
+#include "compute/files/json.h"
+#include "compute/text/gguftokenizer.h"
+#include "tests/support/gguftokens.h"
+#include "tests/support/models.h"
+#include "tests/support/randomtext.h"
+#include "tests/support/scratch.h"
+
+using namespace counterpoint::compute;
+using namespace counterpoint::tests;
+
+namespace {
+
+std::vector<std::string> splitBy(const std::string& text, const std::string& mark) {
+    std::vector<std::string> parts;
+    std::size_t at = 0;
+    for (std::size_t hit; (hit = text.find(mark, at)) != std::string::npos; at = hit + mark.size())
+        parts.push_back(text.substr(at, hit - at));
+    parts.push_back(text.substr(at));
+    return parts;
+}
+
+QString show(const std::vector<TokenId>& ids) {
+    QString text;
+    for (const TokenId id : ids) text += QString::number(id) + ' ';
+    return text.trimmed();
+}
+
+/// A small vocabulary of SentencePiece's kind. Equal scores: "aa" of "aaa" is joined at the left.
+GgufTokens small() {
+    GgufTokens t;
+    t.add("<unk>", GgufTokens::kUnknown);
+    t.add("<s>", GgufTokens::kControl);
+    t.add("</s>", GgufTokens::kControl);
+    t.addBytes();
+    for (const auto& [piece, score] : {std::pair("\u2581", -10.0F),
+                                       {"a", -11.0F},
+                                       {"b", -12.0F},
+                                       {"aa", -1.0F},
+                                       {"ab", -1.0F},
+                                       {"\u2581a", -3.0F},
+                                       {"\u2581aa", -4.0F}})
+        t.add(piece, GgufTokens::kNormal, score);
+    t.add("  ", GgufTokens::kUserDefined, -1000);
+    t.add("[PAD267]", GgufTokens::kUnused);
+    t.add("<turn>", GgufTokens::kControl);
+    return t;
+}
+constexpr TokenId kSpace = 259, kA = 260, kB = 261, kAA = 262, kAB = 263, kSpaceA = 264, kSpaceAA = 265,
+                  kTwoSpaces = 266;
+
+}  // namespace
+
+class TestGgufTokenizer : public QObject, Scratch {
+    Q_OBJECT
+
+    std::shared_ptr<const Gguf> written(const GgufTokens& tokens,
+                                        const std::function<void(GgufWriter&)>& more = {}) const {
+        GgufWriter w;
+        tokens.write(w);
+        if (more) more(w);
+        std::ofstream(folder() / "x.gguf", std::ios::binary) << w.bytes();
+        return Gguf::open(folder() / "x.gguf");
+    }
+    std::shared_ptr<const Tokenizer> tokenizer(const GgufTokens& tokens,
+                                               const std::function<void(GgufWriter&)>& more = {}) const {
+        return openGgufTokenizer(*written(tokens, more));
+    }
+    /// tokenizer.json's vocabulary and merges as a GGUF of the byte-level kind.
+    std::shared_ptr<const Tokenizer> ofJson(const std::filesystem::path& file, const std::string& pre) const {
+        const Json json = readJson(file);
+        GgufTokens t;
+        t.model = "gpt2";
+        t.pre = pre;
+        const auto set = [&t](std::size_t id, const std::string& piece, std::int32_t kind) {
+            if (id >= t.tokens.size()) t.tokens.resize(id + 1), t.kinds.resize(id + 1, GgufTokens::kUnused);
+            t.tokens[id] = piece;
+            t.kinds[id] = kind;
+        };
+        for (const auto& [piece, id] : json["model"]["vocab"].items()) set(id, piece, GgufTokens::kNormal);
+        for (const Json& added : json["added_tokens"])
+            set(added["id"], added["content"], added["special"] ? GgufTokens::kControl : GgufTokens::kUserDefined);
+        for (const Json& merge : json["model"]["merges"])
+            t.merges.push_back(merge.is_string() ? merge.get<std::string>()
+                                                 : merge[0].get<std::string>() + " " + merge[1].get<std::string>());
+        return tokenizer(t);
+    }
+    void compareOnRandomTexts(const Tokenizer& a, const Tokenizer& b, int count) const {
+        std::mt19937 random(3);
+        for (int i = 0; i < count; ++i) {
+            const std::string text = randomText(random, static_cast<int>(random() % 60));
+            QCOMPARE(show(a.encode(text)), show(b.encode(text)));
+        }
+    }
+
+  private Q_SLOTS:
+    void init() {
+        failOnAnyWarning();
+        renew();
+    }
+
+    void storiesAsItsTokenizerJson() {
+        REQUIRE_SHARED("models/stories260K/gguf");
+        const auto json = openTokenizer(shared("models/stories260K/hf"));
+        const auto gguf = openGgufTokenizer(*Gguf::open(shared("models/stories260K/gguf/stories260K-f32.gguf")));
+        QCOMPARE(gguf->fingerprint(), json->fingerprint());
+        QVERIFY(gguf->addsBos() && gguf->dropsLeadingSpace());
+        compareOnRandomTexts(*gguf, *json, 400);
+        const Json golden = readJson(shared("models/stories260K/golden.json"));
+        QCOMPARE(golden["cases"].size(), std::size_t{5});
+        for (const Json& entry : golden["cases"]) {
+            std::vector<TokenId> ids = gguf->encode(entry["prompt"].get<std::string>());
+            if (!entry["prompt"].get<std::string>().empty()) ids.insert(ids.begin(), *gguf->bos());
+            if (!ids.empty()) QCOMPARE(show(ids), show(entry["prompt_ids"].get<std::vector<TokenId>>()));
+        }
+    }
+
+    void gpt2AsItsTokenizerJson() {
+        REQUIRE_SHARED("tokenizers/gpt2-tokenizer/tokenizer.json");
+        const auto file = shared("tokenizers/gpt2-tokenizer/tokenizer.json");
+        const auto json = openTokenizerJson(file), gguf = ofJson(file, "gpt-2");
+        QCOMPARE(gguf->size(), json->size());
+        for (TokenId id = 0; id < 50257; ++id) QCOMPARE(gguf->bytes(id), json->bytes(id));
+        compareOnRandomTexts(*gguf, *json, 300);
+    }
+
+    /// NFC before the words, and runs of spaces that are user-defined tokens.
+    void neoxAsItsTokenizerJson() {
+        REQUIRE_SHARED("tokenizers/gpt-neox-20b-tokenizer/tokenizer.json");
+        const auto file = shared("tokenizers/gpt-neox-20b-tokenizer/tokenizer.json");
+        const auto json = openTokenizerJson(file), gguf = ofJson(file, "olmo");
+        compareOnRandomTexts(*gguf, *json, 300);
+        QCOMPARE(show(gguf->encode("e\u0301      x")), show(json->encode("e\u0301      x")));
+    }
+
+    /// llama.cpp's models/ggml-vocab-NAME.gguf with the texts and ids beside them, in the models folder under "vocabs".
+    void casesOfLlamaCpp_data() {
+        QTest::addColumn<QString>("name");
+        for (const char* name :
+             {"llama-spm", "phi-3", "gpt-2", "llama-bpe", "qwen2", "starcoder", "refact", "command-r", "mpt"})
+            QTest::newRow(name) << name;
+    }
+    void casesOfLlamaCpp() {
+        QFETCH(QString, name);
+        const std::string file = "vocabs/ggml-vocab-" + name.toStdString() + ".gguf";
+        REQUIRE_MODEL(file);
+        const auto gguf = openGgufTokenizer(*Gguf::open(models(file)));
+        const auto inputs = splitBy(readFile(models(file + ".inp")), "\n__ggml_vocab_test__\n");
+        const auto outputs = splitBy(readFile(models(file + ".out")), "\n");
+        int checked = 0;
+        for (std::size_t i = 0; i < inputs.size() && i < outputs.size(); ++i, ++checked)
+            QCOMPARE(show(gguf->encode(inputs[i])), QString::fromStdString(outputs[i]).simplified());
+        QVERIFY(checked >= 40);
+    }
+
+    void joinsByScoreThenLeftmost() {
+        const auto t = tokenizer(small());
+        QCOMPARE(show(t->encode("aaa")), show({kSpaceAA, kA}));  // aa at the left (−1), then ▁aa (−4)
+        QCOMPARE(show(t->encode("aab")), show({kSpaceAA, kB}));  // aa and ab have one score: leftmost
+        QCOMPARE(show(t->encode("bab")), show({kSpace, kB, kAB}));
+        QCOMPARE(show(t->encode("a")), show({kSpaceA}));
+        QCOMPARE(show(t->encode("b\u00e9")), show({kSpace, kB, 3 + 0xC3, 3 + 0xA9}));
+        QCOMPARE(t->decode(t->encode("b\u00e9 aa")), std::string("b\u00e9 aa"));
+        QVERIFY(t->encode("").empty());
+    }
+
+    void userDefinedControlsAndHoles() {
+        const auto t = tokenizer(small());
+        QCOMPARE(show(t->encode("a  b")), show({kSpaceA, kTwoSpaces, kSpace, kB}));
+        QCOMPARE(t->bytes(kTwoSpaces), std::string_view("  "));
+        QVERIFY(!t->isToken(267) && !t->isControl(267));
+        QVERIFY(t->isControl(268) && t->isControl(0) && t->isControl(1) && t->bytes(268).empty());
+        QCOMPARE(show(t->encode("<turn>", {.controlTokens = true})), QString("268"));
+        QVERIFY(!show(t->encode("<turn>")).contains("268"));  // A24
+    }
+
+    void prefixAndBosAsTheFileSays() {
+        const auto plain = tokenizer(small(), [](GgufWriter& w) {
+            w.whole("tokenizer.ggml.bos_token_id", 1);
+            w.whole("tokenizer.ggml.eos_token_id", 2);
+        });
+        QVERIFY(plain->addsBos() && plain->bos() == 1 && plain->eos() == 2 && plain->dropsLeadingSpace());
+        const auto other = tokenizer(small(), [](GgufWriter& w) {
+            w.whole("tokenizer.ggml.bos_token_id", 1);
+            w.flag("tokenizer.ggml.add_bos_token", false);
+            w.flag("tokenizer.ggml.add_space_prefix", false);
+        });
+        QVERIFY(!other->addsBos() && !other->eos() && !other->dropsLeadingSpace());
+        QCOMPARE(show(other->encode("aa")), show({kAA}));
+    }
+
+    void stopSet() {
+        const auto gguf = written(small(), [](GgufWriter& w) {
+            w.whole("tokenizer.ggml.eos_token_id", 2);
+            w.whole("tokenizer.ggml.eot_token_id", 268);
+            w.whole("tokenizer.ggml.eom_token_id", 0xFFFFFFFF);
+        });
+        QCOMPARE(show(ggufStopIds(*gguf, *openGgufTokenizer(*gguf))), QString("2 268"));
+    }
+
+    void refused_data() {
+        QTest::addColumn<std::function<void(GgufTokens&, GgufWriter&)>>("change");
+        QTest::addColumn<QString>("says");
+        const auto row = [](const char* name, const char* says, std::function<void(GgufTokens&, GgufWriter&)> change) {
+            QTest::newRow(name) << change << QString(says);
+        };
+        const auto gpt2 = [](GgufTokens& t, const std::string& pre) {
+            t.model = "gpt2";
+            t.pre = pre;
+            t.merges = {"a a", "a b"};
+        };
+        row("no tokenizer", "there is no tokenizer in this file", [](GgufTokens& t, GgufWriter&) { t = {}; });
+        row("unigram",
+            "this kind of tokenizer is not supported (expected tokenizer.ggml.model 'llama' or 'gpt2', found 't5')",
+            [](GgufTokens& t, GgufWriter&) { t.model = "t5"; });
+        row("no pre", "tokenizer.ggml.pre one of gpt-2, phi-2", [=](GgufTokens& t, GgufWriter&) { gpt2(t, ""); });
+        row("unknown pre", "found kimi-k2)", [=](GgufTokens& t, GgufWriter&) { gpt2(t, "kimi-k2"); });
+        row("default pre", "found default); convert the model again",
+            [=](GgufTokens& t, GgufWriter&) { gpt2(t, "default"); });
+        row("no merges", "the tokenizer has no merges",
+            [=](GgufTokens& t, GgufWriter&) { gpt2(t, "gpt-2"), t.merges.clear(); });
+        row("half a merge", "a merge is not two pieces with one space between (found 'ab')",
+            [=](GgufTokens& t, GgufWriter&) { gpt2(t, "gpt-2"), t.merges = {"ab"}; });
+        row("a merge of nothing", "names 'c', which is not in the vocabulary",
+            [=](GgufTokens& t, GgufWriter&) { gpt2(t, "gpt-2"), t.merges = {"a c"}; });
+        row("fewer kinds",
+            "the list tokenizer.ggml.token_type does not fit the tokens (expected 269 entries, found 268)",
+            [](GgufTokens& t, GgufWriter&) { t.kinds.pop_back(); });
+        row("fewer scores", "the list tokenizer.ggml.scores does not fit the tokens",
+            [](GgufTokens& t, GgufWriter&) { t.scores.pop_back(); });
+        row("no scores", "the tokenizer has no scores", [](GgufTokens& t, GgufWriter&) { t.scores.clear(); });
+        row("a score that is no number", "a score in tokenizer.ggml.scores is not a finite number",
+            [](GgufTokens& t, GgufWriter&) { t.scores[5] = NAN; });
+        row("a byte with another name",
+            "token 3 is a byte with another name (expected <0x00> to <0xFF>, found '<0xZZ>')",
+            [](GgufTokens& t, GgufWriter&) { t.tokens[3] = "<0xZZ>"; });
+        row("not UTF-8", "token 260 is not valid UTF-8", [](GgufTokens& t, GgufWriter&) { t.tokens[260] = "\xFF"; });
+        row("a control without a name", "token 1 has no name", [](GgufTokens& t, GgufWriter&) { t.tokens[1] = ""; });
+        row("BOS is no token", "the key tokenizer.ggml.bos_token_id is no token (expected 0 to 268, found 269)",
+            [](GgufTokens&, GgufWriter& w) { w.whole("tokenizer.ggml.bos_token_id", 269); });
+        row("white space removed", "this tokenizer removes white space, which is not supported",
+            [](GgufTokens&, GgufWriter& w) { w.flag("tokenizer.ggml.remove_extra_whitespaces", true); });
+    }
+    void refused() {
+        QFETCH(std::function<void(GgufTokens&, GgufWriter&)>, change);
+        QFETCH(QString, says);
+        GgufTokens tokens = small();
+        GgufWriter w;
+        change(tokens, w);
+        tokens.write(w);
+        std::ofstream(folder() / "x.gguf", std::ios::binary) << w.bytes();
+        const std::string found = errorOf([&] { openGgufTokenizer(*Gguf::open(folder() / "x.gguf")); });
+        QVERIFY2(found.find(says.toStdString()) != std::string::npos, found.c_str());
+        QVERIFY(found.starts_with((folder() / "x.gguf").string()));
+    }
+
+    /// Thousands of damaged files, the same in every run: opened, or refused in one line (run under the sanitizers
+    /// too).
+    void damagedFiles() {
+        GgufTokens tokens = small();
+        GgufWriter w;
+        tokens.write(w);
+        w.whole("tokenizer.ggml.bos_token_id", 1);
+        w.tensor("a", {2, 3}, {1, 2, 3, 4, 5, 6});
+        const std::string good = w.bytes();
+        std::mt19937 random(11);
+        int refusedOnes = 0;
+        for (int i = 0; i < 2000; ++i) {
+            std::string bytes = good;
+            for (auto n = 1 + random() % 4; n > 0; --n) {
+                const std::size_t at = random() % bytes.size();
+                if (random() % 16 == 0)
+                    bytes.resize(at + 1);
+                else if (random() % 4 == 0)
+                    bytes.erase(at, 1 + random() % 8);
+                else
+                    bytes[at] = static_cast<char>(random() % 8 == 0 ? 255 : bytes[at] ^ (1 << random() % 8));
+            }
+            std::ofstream(folder() / "x.gguf", std::ios::binary) << bytes;
+            const std::string found = errorOf([&] {
+                const auto gguf = Gguf::open(folder() / "x.gguf");
+                openGgufTokenizer(*gguf)->encode("aaab  \u00e9<turn>", {.controlTokens = true});
+            });
+            QVERIFY(found.find('\n') == std::string::npos);
+            refusedOnes += found.empty() ? 0 : 1;
+        }
+        QVERIFY(refusedOnes > 1000 && refusedOnes < 2000);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestGgufTokenizer)
+#include "tst_gguftokenizer.moc"
