@@ -10,7 +10,7 @@ inline ToyTensor idTensor(const std::string& name, const std::vector<std::int64_
                      compute::DType::I64,
                      {static_cast<std::int64_t>(ids.size())},
                      std::vector<std::byte>(ids.size() * sizeof(std::int64_t))};
-    std::memcpy(tensor.bytes.data(), ids.data(), tensor.bytes.size());
+    if (!ids.empty()) std::memcpy(tensor.bytes.data(), ids.data(), tensor.bytes.size());
     return tensor;
 }
 
