@@ -26,7 +26,7 @@ struct ToyTensor {
 inline ToyTensor floatTensor(std::string name, std::vector<std::int64_t> shape, const std::vector<float>& values) {
     ToyTensor tensor{std::move(name), compute::DType::F32, std::move(shape),
                      std::vector<std::byte>(values.size() * sizeof(float))};
-    std::memcpy(tensor.bytes.data(), values.data(), tensor.bytes.size());
+    if (const std::size_t size = tensor.bytes.size(); size > 0) std::memcpy(tensor.bytes.data(), values.data(), size);
     return tensor;
 }
 
