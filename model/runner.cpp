@@ -135,9 +135,7 @@ RunResult runSession(const Session& session, const RunOptions& options) {
         for (const compute::SourceInfo& info : collector.infos())
             if (std::find(dtypes.begin(), dtypes.end(), info.dtype) == dtypes.end()) dtypes.push_back(info.dtype);
         for (const std::string& dtype : dtypes) result.dtype += (result.dtype.empty() ? "" : ",") + dtype;
-        const bool network = std::any_of(collector.infos().begin(), collector.infos().end(),
-                                         [](const compute::SourceInfo& i) { return i.kind != "recording"; });
-        if (network)
+        if (std::any_of(collector.infos().begin(), collector.infos().end(), [](const compute::SourceInfo& i) { return i.libtorch; }))
             for (auto& version : compute::networkVersions()) result.versions.push_back(std::move(version));
     }
     return result;

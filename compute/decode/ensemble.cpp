@@ -42,11 +42,12 @@ std::string where(const EnsembleMember& member, Position position) {
 
 /// Why a model's logits are no numbers: its weights hold one that is none, or the arithmetic left its range.
 ErrorParts withCause(ErrorParts parts, const SourceInfo& info) {
-    if (info.kind != "model") return parts;
+    if (!info.libtorch) return parts;
     if (info.dtype == "float16")
         parts.advice = "its arithmetic overflowed in float16: try --dtype float32 or bfloat16";
     else
         parts.advice = "its arithmetic left " + info.dtype + ": check that weights and config.json belong together";
+    if (info.kind != "model") return parts;
     try {
         const Safetensors files = Safetensors::openDirectory(info.path);
         if (const TensorView* tensor = firstNonFinite(files); tensor != nullptr) {

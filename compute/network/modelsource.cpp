@@ -176,6 +176,7 @@ std::unique_ptr<OpenedModel> openWeights(const std::filesystem::path& path,
         auto model = std::make_unique<OpenedModel>();
         compute::SourceInfo& info = model->info;
         info.path = path.string();
+        info.libtorch = true;
         info.kind = opened->gguf != nullptr ? "gguf" : "model";
         info.architecture = shape.architecture;
         info.dtype = typeName(checkpoint->type);

@@ -25,6 +25,7 @@ struct SourceInfo {
     std::string path;
     std::string kind;          ///< "model", "gguf", "torchscript", "recording"
     std::string architecture;  ///< "LlamaForCausalLM"
+    bool libtorch = false;     ///< its logits are computed by the network module, not read
     std::string dtype;         ///< what it computes in: "float32", "bfloat16", "float16"
     std::string device;        ///< "cpu", "cuda:0"
     std::int64_t parameters = 0;
