@@ -28,12 +28,12 @@ void MainWindow::buildActions() {
                   help = tr("Help");
     const QStringList sessions = {tr("Sessions (*.session.json *.json)"), tr("All files (*)")};
     const QStringList openable = {
-        tr("Sessions, GGUF files and recordings (*.session.json *.json *.gguf *.safetensors)"), tr("All files (*)")};
+        tr("Sessions, models and recordings (*.session.json *.json *.gguf *.pt *.ts *.safetensors)"), tr("All files (*)")};
 
     a.add({.id = "file.open",
            .menu = file,
            .text = tr("Open session…"),
-           .help = tr("Open a session file, a GGUF file or a recording"),
+           .help = tr("Open a session file, a GGUF or TorchScript file, or a recording"),
            .keys = QKeySequence::Open,
            .glyph = Glyph::Open,
            .run = [this, openable] {
@@ -188,13 +188,13 @@ void MainWindow::buildActions() {
            }});
     a.add({.id = "rack.addRecording",
            .menu = rack,
-           .text = tr("Add GGUF file or recording…"),
-           .help = tr("Add the model of a GGUF file, or what a recording holds and the rack has not"),
+           .text = tr("Add model file or recording…"),
+           .help = tr("Add the model of a GGUF or TorchScript file, or what a recording holds and the rack has not"),
            .keys = {},
            .glyph = {},
            .run = [this] {
-               ask(false, false, tr("Add GGUF file or recording"),
-                   {tr("GGUF files and recordings (*.gguf *.safetensors)"), tr("All files (*)")},
+               ask(false, false, tr("Add model file or recording"),
+                   {tr("Models and recordings (*.gguf *.pt *.ts *.safetensors)"), tr("All files (*)")},
                    [this](const fs::path& path) {
                        attempt(
                            m_document, [&] { m_document.addSpecialist(path); }, "rack.addRecording");

@@ -1,6 +1,7 @@
 #include "model/opensession.h"
 
 #include "compute/error.h"
+#include "compute/sources/filekind.h"
 #include "compute/sources/recording.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kOpens = "a session (.session.json), a model directory, a .gguf file or a recording (.safetensors)";
+constexpr const char* kOpens = "a session (.session.json), a model directory, a .gguf file, a TorchScript file (.pt, .ts) or a recording (.safetensors)";
 
 [[noreturn]] void refuse(const fs::path& file, const std::string& what, const std::string& expected) {
     throw compute::Error({.where = file.string(), .what = what, .expected = expected, .found = {}, .advice = {}, .details = {}});
@@ -23,13 +24,20 @@ struct Unread {
     const char* sentence;
 };
 constexpr std::array kUnread = {Unread{".bank.json", "banks of priors are not read by this version"},
-                                Unread{".bank.safetensors", "banks of priors are not read by this version"},
-                                Unread{".pt", "TorchScript is not read by this version"},
-                                Unread{".ts", "TorchScript is not read by this version"}};
+                                Unread{".bank.safetensors", "banks of priors are not read by this version"}};
+constexpr std::array kModelEndings = {".gguf", ".pt", ".ts"};
 
-/// A folder with a configuration, or a GGUF file; what is in it is read when it is loaded.
+bool namedModel(const fs::path& file) {
+    return std::find(kModelEndings.begin(), kModelEndings.end(), file.extension()) != kModelEndings.end();
+}
+
+/// A folder with a configuration, or a model's file by its name or its content; what is in it is read when it is loaded.
 bool isModel(const fs::path& path) {
-    return fs::is_directory(path) ? fs::exists(path / "config.json") : path.extension() == ".gguf" && fs::exists(path);
+    if (fs::is_directory(path)) return fs::exists(path / "config.json");
+    if (!fs::is_regular_file(path)) return false;
+    if (namedModel(path)) return true;
+    const compute::FileKind kind = compute::fileKind(path);
+    return kind == compute::FileKind::Gguf || kind == compute::FileKind::TorchScript;
 }
 
 fs::path whole(const fs::path& path) { return fs::absolute(path).lexically_normal(); }
@@ -53,7 +61,7 @@ std::string newName(const std::string& wanted, const std::vector<std::string>& t
 /// "…/stories-dialogue/hf" is called after the folder that tells something.
 std::string nameOf(const fs::path& model) {
     fs::path named = model.filename().empty() ? model.parent_path() : model;
-    if (named.extension() == ".gguf") named.replace_extension();
+    while (namedModel(named)) named.replace_extension();  // "stories.ts.pt" too
     if (named.filename() == "hf" || named.filename() == "model") named = named.parent_path();
     return named.filename().string();
 }
@@ -105,7 +113,7 @@ std::vector<SourceEntry> specialistsFrom(const fs::path& file, const Session& se
     std::vector<std::string> taken = session.sourceNames();
     if (isModel(file)) return {entryOf(file, newName(nameOf(whole(file)), taken), {})};
     if (!fs::exists(file) || !isRecordingFile(file))
-        refuse(file, "this holds no model", "a folder with config.json and *.safetensors in it, a .gguf file or a recording");
+        refuse(file, "this holds no model", "a folder with config.json and *.safetensors in it, a .gguf or a TorchScript file, or a recording");
     const std::string path = whole(file).string();
     std::vector<SourceEntry> entries;
     for (const compute::RecordedSource& source : compute::readRecording(file).sources) {

@@ -1,5 +1,6 @@
 #pragma once
-// What can be opened as a session: a session file, and a session around a model directory, a GGUF file or a recording.
+// What can be opened as a session: a session file, and a session around a model directory, a GGUF or TorchScript file,
+// or a recording.
 // Errors: Error naming the file, what it is and what can be opened. Thread: any.
 
 #include "model/session.h"
@@ -8,11 +9,11 @@ namespace counterpoint::model {
 
 /// Whatever kind of file it is; warnings of a session file are appended.
 Session openSession(const std::filesystem::path& file, std::vector<std::string>& warnings);
-/// A session around one model directory or GGUF file.
+/// A session around one model directory, GGUF or TorchScript file.
 Session sessionForModel(const std::filesystem::path& path);
 /// Every source of a recording: its base, the others as specialists at weight 1, scored over its own tokens.
 Session sessionForRecording(const std::filesystem::path& file);
-/// What a file adds to a rack: the model of a directory or GGUF file, or what of a recording is not in the rack yet. Names are new.
+/// What a file adds to a rack: the model of a directory or file, or what of a recording is not in the rack yet. Names are new.
 std::vector<SourceEntry> specialistsFrom(const std::filesystem::path& file, const Session& session);
 
 }  // namespace counterpoint::model

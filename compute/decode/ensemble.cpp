@@ -47,6 +47,7 @@ ErrorParts withCause(ErrorParts parts, const SourceInfo& info) {
         parts.advice = "its arithmetic overflowed in float16: try --dtype float32 or bfloat16";
     else
         parts.advice = "its arithmetic left " + info.dtype + ": check that weights and config.json belong together";
+    if (info.kind == "torchscript") parts.advice = "this is what its script gives in " + info.dtype;
     if (info.kind != "model") return parts;
     try {
         const Safetensors files = Safetensors::openDirectory(info.path);

@@ -12,11 +12,35 @@ namespace {
 using compute::Gguf;
 using compute::Json;
 
-constexpr std::array<GgufRow, 5> kRows = {{{"llama", &kLlama, true},
-                                           {"qwen2", &kQwen2, false},
-                                           {"qwen3", &kQwen3, false},
-                                           {"gemma2", &kGemma2, false},
-                                           {"gemma3", &kGemma3, false}}};
+/// The converter turns GPT-2's matrices, so that their rows are what they give.
+const Architecture kGpt2Turned = [] {
+    Architecture turned = kGpt2;
+    turned.transposed = false;
+    return turned;
+}();
+
+using Keys = std::pair<std::string_view, std::string_view>;
+constexpr std::array<Keys, 10> kGpt2Keys = {{{"hidden_size", "n_embd"},
+                                             {"intermediate_size", "n_inner"},
+                                             {"num_hidden_layers", "n_layer"},
+                                             {"num_attention_heads", "n_head"},
+                                             {"num_key_value_heads", ""},
+                                             {"max_position_embeddings", "n_positions"},
+                                             {"layer_norm_eps", "layer_norm_epsilon"},
+                                             {"partial_rotary_factor", ""},
+                                             {"attention_bias", ""},
+                                             {"mlp_bias", ""}}};
+constexpr std::array<Keys, 3> kNeoxKeys = {
+    {{"partial_rotary_factor", "rotary_pct"}, {"rope_theta", "rotary_emb_base"}, {"mlp_bias", ""}}};
+
+const std::array<GgufRow, 8> kRows = {{{"llama", &kLlama, true},
+                                       {"qwen2", &kQwen2},
+                                       {"qwen3", &kQwen3},
+                                       {"gemma2", &kGemma2},
+                                       {"gemma3", &kGemma3},
+                                       {"gpt2", &kGpt2Turned, false, kGpt2Keys},
+                                       {"gptneox", &kGptNeoX, false, kNeoxKeys},
+                                       {"phi3", &kPhi3}}};
 
 /// Keys of other families that change the arithmetic (HAZARDS A11, A13), and what would change nothing.
 constexpr std::array<std::pair<std::string_view, double>, 8> kForeign = {{{"logit_scale", 1.0},
@@ -30,7 +54,8 @@ constexpr std::array<std::pair<std::string_view, double>, 8> kForeign = {{{"logi
 
 class ConfigWriter {
   public:
-    ConfigWriter(const Gguf& gguf, const GgufRow& row) : m_gguf(gguf), m_prefix(std::string(row.name) + ".") {
+    ConfigWriter(const Gguf& gguf, const GgufRow& row)
+        : m_gguf(gguf), m_row(row), m_prefix(std::string(row.name) + ".") {
         m_json["architectures"] = {row.architecture->name};
         m_json["model_type"] = row.architecture->modelType;
     }
@@ -44,11 +69,20 @@ class ConfigWriter {
         if (m_gguf.integer(m_prefix + "expert_count").value_or(0) > 1) whole("num_local_experts", "expert_count");
         m_json["attention_bias"] = m_gguf.find("blk.0.attn_output.bias") != nullptr;
         m_json["mlp_bias"] = m_gguf.find("blk.0.ffn_down.bias") != nullptr;
+        if (const auto parallel = m_gguf.flag(m_prefix + "use_parallel_residual"))
+            m_json["use_parallel_residual"] = *parallel;
+        for (const auto& [usual, own] : m_row.keys) {
+            const auto value = m_json.find(usual);
+            if (value == m_json.end()) continue;
+            if (!own.empty()) m_json[std::string(own)] = *value;
+            m_json.erase(std::string(usual));
+        }
         return std::move(m_json);
     }
 
   private:
     const Gguf& m_gguf;
+    const GgufRow& m_row;
     std::string m_prefix;
     Json m_json = Json::object();
 
@@ -88,6 +122,7 @@ class ConfigWriter {
         whole("head_dim", "attention.key_length");
         whole("max_position_embeddings", "context_length");
         number("rms_norm_eps", "attention.layer_norm_rms_epsilon");
+        number("layer_norm_eps", "attention.layer_norm_epsilon");
         const auto key = m_gguf.integer(m_prefix + "attention.key_length");
         const auto value = m_gguf.integer(m_prefix + "attention.value_length");
         if (value && key != value)
@@ -98,9 +133,10 @@ class ConfigWriter {
     void positions() {
         number("rope_theta", "rope.freq_base");
         number("rope_local_base_freq", "rope.freq_base_swa");
-        const std::int64_t turned = m_gguf.integer(m_prefix + "rope.dimension_count").value_or(0);
-        if (const std::int64_t D = headDim(); turned > 0 && D > 0 && turned != D)
+        if (const std::int64_t D = headDim(); D > 0) {  // these files mean the whole head where they say nothing
+            const std::int64_t turned = m_gguf.integer(m_prefix + "rope.dimension_count").value_or(D);
             m_json["partial_rotary_factor"] = static_cast<double>(turned) / static_cast<double>(D);
+        }
         const auto older = m_gguf.number(m_prefix + "rope.scale_linear");
         const std::string kind =
             m_gguf.text(m_prefix + "rope.scaling.type").value_or(older && *older != 1.0 ? "linear" : "none");
@@ -124,7 +160,8 @@ class ConfigWriter {
     }
 
     void windows() {
-        whole("sliding_window", "attention.sliding_window");
+        if (m_gguf.integer(m_prefix + "attention.sliding_window").value_or(0) != 0)  // 0: none
+            whole("sliding_window", "attention.sliding_window");
         const bool gemma = m_prefix.starts_with("gemma");
         if (!gemma) return;
         // What the families' code takes for granted: the largest of each scales by its width, the others by the head.
@@ -173,6 +210,8 @@ Config readGgufConfig(const Gguf& gguf) {
     const Json json = ConfigWriter(gguf, row).write();
     Config config{row.architecture, row.architecture->shape(json, gguf.where())};
     config.shape.normPlusOne = false;  // these files hold 1 + w
+    // GPT-NeoX's queries, keys and values head after head are put into three blocks by the converter.
+    if (config.shape.fused != Fused::No) config.shape.fused = Fused::Blocks;
     divideFrequencies(gguf, config.shape);
     return config;
 }

@@ -35,11 +35,13 @@ std::map<std::string, std::string> namesInFile(const TensorNames& names, std::in
         if (!name.empty()) all[file] = bare(name);
     };
     once("token_embd", names.embedding);
+    once("position_embd", names.positions);
     once("output_norm", names.norm);
     once("output", names.head);
+    const bool fused = names.key.empty(), fusedGate = !names.gate.empty() && names.up.empty();
     const std::array<std::pair<const char*, std::string_view>, 13> layer = {
         {{"attn_norm", names.attentionNorm},
-         {"attn_q", names.query},
+         {fused ? "attn_qkv" : "attn_q", names.query},
          {"attn_k", names.key},
          {"attn_v", names.value},
          {"attn_q_norm", names.queryNorm},
@@ -47,7 +49,7 @@ std::map<std::string, std::string> namesInFile(const TensorNames& names, std::in
          {"attn_output", names.output},
          {"post_attention_norm", names.attentionPostNorm},
          {"ffn_norm", names.mlpNorm},
-         {"ffn_gate", names.gate},
+         {fusedGate ? "ffn_up" : "ffn_gate", names.gate},
          {"ffn_up", names.up},
          {"ffn_down", names.down},
          {"post_ffw_norm", names.mlpPostNorm}}};

@@ -4,6 +4,7 @@
 //   blocks (Q4_0 … Q6_K) are widened to `dtype`, to float32 where none is asked for; F32, F16 and BF16 stay in the
 //   mapping (the loader converts them where another dtype is asked for)
 //   query and key rows of "llama" files stand in pairs for interleaved rotary positions: put back into halves, copied
+//   matrices of GPT-2 stand the other way round than in its directory, GPT-NeoX's fused ones in three blocks: taken so
 //   norms of Gemma hold 1 + w: taken as they are; rope_freqs.weight divides the rotary frequencies
 // Errors: Error naming the file and the key, the tensor, or what is not supported; a model whose widened weights do not
 // fit into memory is refused before anything is widened (HAZARDS A27). Thread: any; widening uses the pool.

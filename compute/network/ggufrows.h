@@ -1,7 +1,10 @@
 #pragma once
-// Which architecture a GGUF file's name of it stands for. Internal to the network room. Thread: any (constant).
+// Which architecture a GGUF file's name of it stands for, and what its files do otherwise than a model directory.
+// Internal to the network room. Thread: any (constant).
 
+#include <span>
 #include <string_view>
+#include <utility>
 
 #include "compute/network/ggufmodel.h"
 
@@ -11,6 +14,8 @@ struct GgufRow {
     std::string_view name;  ///< general.architecture
     const Architecture* architecture = nullptr;
     bool interleaved = false;  ///< query and key rows stand in pairs (i, i + D/2)
+    /// Keys of a config.json that this architecture calls otherwise; "": it knows no such key.
+    std::span<const std::pair<std::string_view, std::string_view>> keys = {};
 };
 
 /// The row of the file's architecture; any other is an Error naming it.

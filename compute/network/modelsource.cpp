@@ -101,7 +101,7 @@ class ModelSource final : public compute::Source {
             if (id < 0 || id >= info().logitWidth)
                 refuse("there is no token of that id", "0 to " + std::to_string(info().logitWidth - 1),
                        std::to_string(id));
-        if (length() + n > info().maxPositions)
+        if (info().maxPositions > 0 && length() + n > info().maxPositions)
             refuse("the text is longer than the model can read",
                    "at most " + std::to_string(info().maxPositions) + " tokens", std::to_string(length() + n));
     }
@@ -110,14 +110,6 @@ class ModelSource final : public compute::Source {
     std::unique_ptr<Engine> m_engine;
     std::vector<TokenId> m_ids;  ///< what has been read; the engine's cache holds at least these
 };
-
-/// HAZARDS A7; too few rows are refused where a tokenizer is joined to a source.
-void tellAboutPadding(std::int64_t tokens, compute::SourceInfo& info) {
-    const std::int64_t padding = info.logitWidth - tokens;
-    if (padding <= 0) return;
-    info.notices.push_back(std::to_string(padding) + " rows of logits beyond the tokenizer's " +
-                           std::to_string(tokens) + " tokens are padding and left out");
-}
 
 /// What both kinds of files come to.
 struct Opened {
@@ -154,6 +146,13 @@ std::optional<Opened> openGguf(const std::filesystem::path& path, const compute:
 }
 
 }  // namespace
+
+void tellAboutPadding(std::int64_t tokens, compute::SourceInfo& info) {
+    const std::int64_t padding = info.logitWidth - tokens;
+    if (padding <= 0) return;
+    info.notices.push_back(std::to_string(padding) + " rows of logits beyond the tokenizer's " +
+                           std::to_string(tokens) + " tokens are padding and left out");
+}
 
 int threadCount(int asked) {
     if (asked > 0) return std::min(asked, 256);

@@ -1,7 +1,7 @@
 #pragma once
-// The Source of a model directory or a GGUF file: counts positions, checks what comes in, and lets an Engine (one
-// decoding state) compute. cache = false recomputes the whole sequence at every call, through the engine's prefill.
-// Errors: Error naming the model, and the token, position or limit. Thread: one owner; forks are independent.
+// The Source of a model directory, a GGUF or a TorchScript file: counts positions, checks what comes in, and lets an
+// Engine (one decoding state) compute. cache = false recomputes the whole sequence at every call, through the engine's
+// prefill. Errors: Error naming the model, and the token, position or limit. Thread: one owner; forks are independent.
 
 #include <functional>
 #include <memory>
@@ -16,7 +16,7 @@ namespace counterpoint::network {
 struct OpenedModel {
     compute::SourceInfo info;
     std::shared_ptr<const compute::Tokenizer> tokenizer;
-    std::shared_ptr<const Weights> weights;
+    std::shared_ptr<const Weights> weights;  ///< null: a script
     bool cache = true;
     std::function<std::unique_ptr<Engine>()> newEngine;
 };
@@ -32,6 +32,10 @@ std::unique_ptr<compute::Source> makeSource(std::shared_ptr<const OpenedModel> m
 std::unique_ptr<compute::Source> openOnCpu(const std::filesystem::path& path,
                                            std::shared_ptr<const compute::Tokenizer> tokenizer,
                                            const compute::OpenOptions& options, const std::stop_token& stop);
+
+/// A notice of the rows of logits that no token of the tokenizer stands for (HAZARDS A7); too few rows are refused
+/// where a tokenizer is joined to a source.
+void tellAboutPadding(std::int64_t tokens, compute::SourceInfo& info);
 
 /// Threads for `asked` (0: all cores but one, at least one).
 int threadCount(int asked);

@@ -5,6 +5,7 @@
 #include "compute/network/atenengine.h"
 #include "compute/network/guard.h"
 #include "compute/network/modelsource.h"
+#include "compute/network/torchscript.h"
 #include "compute/network/train/train.h"
 #include "compute/network/versions.h"
 #include "compute/sources/modules.h"
@@ -29,7 +30,7 @@ std::vector<std::pair<std::string, std::string>> allVersions() {
     return guarded("the torch module", [] { return versions(); });
 }
 
-constexpr compute::NetworkApi kApi = {openModel, allDevices, allVersions, trainMain};
+constexpr compute::NetworkApi kApi = {openModel, openScript, allDevices, allVersions, trainMain};
 
 }  // namespace
 }  // namespace counterpoint::network

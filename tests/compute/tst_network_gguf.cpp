@@ -371,8 +371,8 @@ class TestNetworkGguf : public QObject, tests::ToyFolder {
         };
         row(
             "no architecture", [](GgufWriter& w) { w = {}; },
-            "this architecture is not supported in a GGUF file (expected llama, qwen2, qwen3, gemma2, gemma3, found "
-            "none)");
+            "this architecture is not supported in a GGUF file (expected llama, qwen2, qwen3, gemma2, gemma3, "
+            "gpt2, gptneox, phi3, found none)");
         row(
             "another architecture",
             [](GgufWriter& w) {

@@ -147,8 +147,8 @@ class TestSources : public QObject, Scratch {
         QTest::addColumn<QString>("sentence");
         QTest::newRow("nothing there") << "none" << QByteArray() << "there is no such file or folder";
         QTest::newRow("GGUF") << "model.gguf" << QByteArray("GGUF") << "the file ends inside its version";
-        QTest::newRow("TorchScript pt") << "model.pt" << QByteArray("x") << "TorchScript files are not supported yet";
-        QTest::newRow("TorchScript ts") << "model.ts" << QByteArray("x") << "TorchScript files are not supported yet";
+        QTest::newRow("TorchScript pt") << "model.pt" << QByteArray("x") << "this is not a TorchScript file";
+        QTest::newRow("TorchScript ts") << "model.ts" << QByteArray("x") << "this is not a TorchScript file";
         QTest::newRow("bank") << "demo.bank.json" << QByteArray("{}") << "this is a bank of priors, not a source";
         QTest::newRow("session") << "a.session.json" << QByteArray("{}") << "this is a session, not a source";
         QTest::newRow("pickle") << "pytorch_model.bin" << QByteArray("x") << "pickled weights are never opened";

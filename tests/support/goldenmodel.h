@@ -68,6 +68,14 @@ class GoldenModel {
         write(directory, dtype, [](const std::string& name) { return name; });
     }
 
+    /// The numbers of every tensor in float32, in no order.
+    std::vector<ToyTensor> tensors() const {
+        std::vector<ToyTensor> all;
+        for (const auto& [name, law] : m_json.at("tensors").items())
+            all.push_back(tensor(name, name, law, compute::DType::F32));
+        return all;
+    }
+
     /// How far `rows` [T][V] are from transformers' at the stored positions, as a part of the largest logit; a part of
     /// the log-sum-exp counts too, so that no logit that is not stored can be wrong.
     double distance(std::span<const float> rows, const std::string& dtype) const {
