@@ -138,7 +138,7 @@ inline void addAlone(const Pass& pass, int i, std::size_t from, std::size_t n, B
     const bool begun = shift > kMinusInfinity;
     AloneBlock of = addTermOf<Excluding, true>(pass, term, from, n, block, begun ? shift : 0.0f, silent);
     if (of.best == kMinusInfinity) return;
-    if (!begun || of.best > shift + kHeadroom) {
+    if (of.best > shift + kHeadroom) {
         Block unread{};
         long again = 0;
         sums.aloneMass[i] *= begun ? rescaled(sums.aloneTop[i], of.best, 1) : 0.0;
