@@ -180,8 +180,9 @@ class TestTorchScript : public QObject, tests::Scratch {
         QCOMPARE(info.maxPositions, 30);
         QVERIFY(info.libtorch && info.stopIds.empty());
         QCOMPARE(source->tokenizer(), nullptr);
-        QCOMPARE(info.notices.size(), std::size_t{1});
-        QVERIFY(info.notices[0].find("its tokens are ids") != std::string::npos);
+        QCOMPARE(info.notices.size(), std::size_t{2});
+        QVERIFY(info.notices[0].find("runs code of whoever made it") != std::string::npos);
+        QVERIFY(info.notices[1].find("its tokens are ids") != std::string::npos);
         std::vector<float> rows(static_cast<std::size_t>(V));
         QCOMPARE(source->forward(tests::someIds(30), 1, rows, {}), Outcome::Done);
         QVERIFY(errorOf([&] {
@@ -245,10 +246,10 @@ class TestTorchScript : public QObject, tests::Scratch {
         const auto named = open(file, options);
         QCOMPARE(named->tokenizer()->size(), std::int64_t{290});
         QCOMPARE(named->info().stopIds, (std::vector<TokenId>{2, 7}));
-        QVERIFY(named->info().notices.at(0).find("10 rows of logits beyond the tokenizer's 290") != std::string::npos);
+        QVERIFY(named->info().notices.at(1).find("10 rows of logits beyond the tokenizer's 290") != std::string::npos);
         tests::writeJson(folder() / "tokenizer.json", tests::tokenizerOf(tests::toyPieces(300)));
         QCOMPARE(open(file)->tokenizer()->size(), std::int64_t{300});
-        QVERIFY(open(file)->info().notices.empty());
+        QCOMPARE(open(file)->info().notices.size(), std::size_t{1});
         tests::writeJson(folder() / "tokenizer.json", tests::tokenizerOf(tests::toyPieces(301)));
         QVERIFY(errorOf([&] { open(file); }).find("fewer logits than the tokenizer has tokens") != std::string::npos);
         options.tokenizer = (folder() / "none").string();
@@ -411,7 +412,7 @@ def step(self, ids: Tensor, cache: Tensor) -> Tuple[Tensor, Tensor]:
         const auto source = open(tests::shared(kScript), options);
         QCOMPARE(source->info().stopIds, std::vector<TokenId>{2});
         QCOMPARE(source->info().architecture, std::string("LM"));
-        QVERIFY(source->info().notices.empty());
+        QCOMPARE(source->info().notices.size(), std::size_t{1});
         const auto folder = open(tests::shared(kFolder));
         QVERIFY(compute::requireComposable("base", *folder, "script", *source).empty());
         int checked = 0;
