@@ -257,7 +257,7 @@ inline void composeLoop(const Pass& pass, Sums& sums) {
             sums.top = best;
         }
         const float top = sums.top > kMinusInfinity ? sums.top : 0.0f;  // nothing left so far
-        if (Kept) pass.shift[from / kBlock] = top;
+        if (Kept) pass.shift[from / kBlock] = sums.top;
         sumBlock<Excluding, Warm, Kept>(block.tilt, score, pass.masses + (Kept ? from : 0), n, top, pass.inverseTau,
                                         sums);
     }
