@@ -94,14 +94,15 @@ class TestFusedPasses : public QObject {
   private Q_SLOTS:
     void init() { failOnAnyWarning(); }
 
-    /// e^x through measure's Σ e^x (x − other), where other makes each summand 1.
+    /// e^x through measure's Σ e^x (x − other), where other makes each summand 1. Without fused products x − n ln 2 is
+    /// as exact as float32 holds x.
     void exponential() {
         for (double x = -0.01; x > -86; x -= 0.013) {
             const Row row{0, float(x)}, other{0, float(x - std::exp(-x))};
             fused::Measured m{};
             fused::kernels().measure(row.data(), other.data(), 2, m);
             const double wanted = std::exp(double(row[1])) * (double(row[1]) - double(other[1]));
-            QVERIFY2(std::abs(m.tilt - wanted) < 4e-7, qPrintable(QStringLiteral("e^%1").arg(x)));
+            QVERIFY2(std::abs(m.tilt - wanted) < 4e-7 - 8e-8 * x, qPrintable(QStringLiteral("e^%1").arg(x)));
         }
     }
 
