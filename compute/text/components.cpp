@@ -44,6 +44,21 @@ const Json& listField(const Json& component, const char* key, const std::string&
     return *it;
 }
 
+std::string metaspaceMark(const Json& component, const std::string& where) {
+    std::string mark = stringField(component, "replacement", "▁", where);
+    if (mark.empty()) throw Error({.where = where, .what = "Metaspace has an empty replacement"});
+    return mark;
+}
+
+void requireBounded(std::size_t bytes, const std::string& where) {
+    constexpr std::size_t kMost = 8u << 20;
+    if (bytes > kMost)
+        throw Error({.where = where,
+                     .what = "a text is too long, or the tokenizer's replacements make it so",
+                     .expected = "at most " + std::to_string(kMost) + " bytes",
+                     .found = std::to_string(bytes)});
+}
+
 std::vector<Pattern::Span> occurrences(std::string_view text, std::string_view part) {
     std::vector<Pattern::Span> spans;
     for (std::size_t at = 0; (at = text.find(part, at)) != std::string_view::npos; at += part.size())
@@ -66,6 +81,7 @@ Matcher readMatcher(const Json& component, const std::string& where) {
 }
 
 std::string replaced(const std::string& text, const std::vector<Pattern::Span>& spans, std::string_view content) {
+    requireBounded(text.size() + spans.size() * content.size(), {});
     std::string out;
     std::size_t at = 0;
     for (const auto& [begin, end] : spans) {

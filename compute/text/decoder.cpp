@@ -103,7 +103,7 @@ class DecoderReader {
 
     /// Where the tokenizer puts a mark before a text, the first piece loses all its marks.
     void addMetaspace(const Json& component) {
-        const std::string mark = stringField(component, "replacement", "▁", m_where);
+        const std::string mark = metaspaceMark(component, m_where);
         const bool old = boolField(component, "add_prefix_space", true, m_where);
         const bool keeps = stringField(component, "prepend_scheme", old ? "always" : "never", m_where) == "never";
         const auto with = [mark](const char* content) {

@@ -99,8 +99,11 @@ Normalizer readNormalizer(const Json& component, const std::string& where) {
         std::vector<Normalizer> steps;
         for (const Json& part : listField(component, "normalizers", where))
             steps.push_back(readNormalizer(part, where));
-        return [steps](Word& word) {
-            for (const Normalizer& step : steps) step(word);
+        return [steps, where](Word& word) {
+            for (const Normalizer& step : steps) {
+                step(word);
+                requireBounded(word.text.size(), where);
+            }
         };
     }
     if (type == "Prepend") {

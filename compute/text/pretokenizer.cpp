@@ -109,7 +109,7 @@ Behaviour behaviourOf(const Json& component, const std::string& absent, const st
 }
 
 PreTokenizer readMetaspace(const Json& component, const std::string& where) {
-    const std::string mark = stringField(component, "replacement", "▁", where);
+    const std::string mark = metaspaceMark(component, where);
     const bool old = boolField(component, "add_prefix_space", true, where);
     const std::string scheme = stringField(component, "prepend_scheme", old ? "always" : "never", where);
     const bool cut = boolField(component, "split", true, where);
@@ -169,8 +169,11 @@ PreTokenizer readPreTokenizer(const Json& component, const std::string& where) {
         std::vector<PreTokenizer> steps;
         for (const Json& part : listField(component, "pretokenizers", where))
             steps.push_back(readPreTokenizer(part, where));
-        return [steps](std::vector<Word> words) {
-            for (const PreTokenizer& step : steps) words = step(std::move(words));
+        return [steps, where](std::vector<Word> words) {
+            for (const PreTokenizer& step : steps) {
+                words = step(std::move(words));
+                for (const Word& word : words) requireBounded(word.text.size(), where);
+            }
             return words;
         };
     }
