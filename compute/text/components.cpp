@@ -50,13 +50,13 @@ std::string metaspaceMark(const Json& component, const std::string& where) {
     return mark;
 }
 
-void requireBounded(std::size_t bytes, const std::string& where) {
-    constexpr std::size_t kMost = 8u << 20;
-    if (bytes > kMost)
+void requireGrowth(std::size_t from, std::size_t to, const std::string& where) {
+    constexpr std::size_t kFactor = 32, kAlways = 65'536;
+    if (to > kAlways + kFactor * from)
         throw Error({.where = where,
-                     .what = "a text is too long, or the tokenizer's replacements make it so",
-                     .expected = "at most " + std::to_string(kMost) + " bytes",
-                     .found = std::to_string(bytes)});
+                     .what = "the tokenizer makes " + std::to_string(from) + " bytes of text " + std::to_string(to) +
+                             " bytes long",
+                     .expected = "at most " + std::to_string(kFactor) + " times as many"});
 }
 
 std::vector<Pattern::Span> occurrences(std::string_view text, std::string_view part) {
@@ -81,7 +81,7 @@ Matcher readMatcher(const Json& component, const std::string& where) {
 }
 
 std::string replaced(const std::string& text, const std::vector<Pattern::Span>& spans, std::string_view content) {
-    requireBounded(text.size() + spans.size() * content.size(), {});
+    requireGrowth(text.size(), text.size() + spans.size() * content.size(), {});
     std::string out;
     std::size_t at = 0;
     for (const auto& [begin, end] : spans) {

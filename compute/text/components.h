@@ -70,8 +70,8 @@ using Matcher = std::function<std::vector<Pattern::Span>(const std::string& text
 Matcher readMatcher(const Json& component, const std::string& where);
 /// Replace, which is a normalizer and a decoder.
 Normalizer readReplace(const Json& component, const std::string& where);
-/// Error where a text outgrows what anyone tokenizes: replacements of replacements double it with every step.
-void requireBounded(std::size_t bytes, const std::string& where);
+/// Error where a text grows beyond all use: replacements of replacements double it with every step.
+void requireGrowth(std::size_t from, std::size_t to, const std::string& where);
 /// The texts of the spans' places; `text` itself where there are none.
 std::string replaced(const std::string& text, const std::vector<Pattern::Span>& spans, std::string_view content);
 std::vector<Pattern::Span> occurrences(std::string_view text, std::string_view part);

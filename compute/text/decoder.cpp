@@ -64,9 +64,11 @@ class DecoderReader {
     bool m_bytes = false;
 
     static std::string same(const std::string& piece) { return piece; }
-    static Step chain(Step before, Step step) {
-        return [before = std::move(before), step = std::move(step)](const std::string& piece) {
-            return step(before(piece));
+    Step chain(Step before, Step step) const {
+        return [before = std::move(before), step = std::move(step), where = m_where](const std::string& piece) {
+            std::string text = step(before(piece));
+            requireGrowth(piece.size(), text.size(), where);
+            return text;
         };
     }
     void then(const Step& step) { then(step, step); }

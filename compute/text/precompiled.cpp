@@ -103,7 +103,7 @@ std::string Precompiled::apply(const std::string& text) const {
     std::string out;
     std::size_t at = 0;
     for (const std::size_t length : graphemes(text, m_where)) {
-        requireBounded(out.size(), m_where);
+        requireGrowth(text.size(), out.size(), m_where);
         std::string_view grapheme = std::string_view(text).substr(at, length);
         at += length;
         if (length < shortGrapheme) {
