@@ -8,10 +8,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <random>
 #include <thread>
@@ -21,27 +19,16 @@
 #include "compute/files/safetensors.h"
 #include "model/engine.h"
 #include "model/opensession.h"
+#include "tests/benchmarks/measuring.h"
 
 using namespace counterpoint;
 using namespace counterpoint::model;
 using compute::OrderedJson;
+using namespace counterpoint::benchmarks;
 
 namespace {
 
 namespace fs = std::filesystem;
-
-double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-double residentMegabytes(const std::string& key) {
-    std::ifstream status("/proc/self/status");
-    for (std::string word; status >> word;)
-        if (word == key + ":") {
-            double kilobytes = 0;
-            status >> kilobytes;
-            return kilobytes / 1024;
-        }
-    return 0;
-}
 
 /// Rows of a base and of sources near it, from windows into one table of noise, written row by row.
 void writeRecording(const fs::path& file, std::int64_t positions, std::int64_t vocabulary, int sources) {
@@ -175,11 +162,9 @@ int main(int argc, char** argv) {
     try {
         writeRecording(file, positions, vocabulary, static_cast<int>(sources));
         OrderedJson json = measure(file);
-        double load = 0;
-        (void)getloadavg(&load, 1);
         json["conditions"] = {{"positions", positions}, {"vocabulary", vocabulary},
                               {"sources", sources},     {"file_gb", 1e-9 * static_cast<double>(fs::file_size(file))},
-                              {"load", load},           {"cores", std::thread::hardware_concurrency()}};
+                              {"load", load()},         {"cores", std::thread::hardware_concurrency()}};
         std::cout << json.dump(2) << '\n';
     } catch (const std::exception& e) {
         std::cerr << e.what() << '\n';

@@ -188,6 +188,11 @@ class TestViews : public QObject {
         QCOMPARE(table->item(last, 3)->text(), table->item(last - 1, 3)->text());
         QCOMPARE(table->item(last, 1)->text(), table->item(last, 3)->text());
         QVERIFY(std::abs(number(*table, last, 2) - std::exp(sum)) <= 0.5e-4 + 1e-9);
+        // The figure's title says the numbers of the table's last row.
+        const QString note = QString::fromStdString(view.panel().view().plot().note);
+        const QString wanted = QStringLiteral(": log p = %1, p = %2")
+                                   .arg(table->item(last, 1)->text(), table->item(last, 2)->text().mid(2));
+        QVERIFY2(note.endsWith(wanted), qPrintable(note + " without " + wanted));
     }
 };
 
