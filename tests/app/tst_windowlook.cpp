@@ -23,8 +23,6 @@ using namespace counterpoint::tests;
 
 namespace {
 
-namespace fs = std::filesystem;
-
 /// Where a widget that is drawn whole has to lie: the part of its panel that can be seen sideways.
 bool wholeSideways(const QWidget& widget, const QScrollArea& panel) {
     const QPoint left = widget.mapTo(panel.viewport(), QPoint(0, 0));
@@ -279,56 +277,6 @@ class TestWindowLook : public QObject {
         QTRY_VERIFY(!o.document.busy() && o.document.trace()->flip.has_value());
         QCOMPARE(flip->text(), QString("exact to %1 | teacher-forced").arg(*o.document.trace()->flip - 1));
         QVERIFY(o.find<QComboBox>("traces")->currentText().contains("τ 4"));
-    }
-
-    void theRuleIsADial() {
-        Opened o;
-        o.decode();
-        auto* rule = o.find<QComboBox>("dial.rule");
-        QVERIFY2(rule->toolTip().contains("R1") && rule->toolTip().contains("acts at once"),
-                 qPrintable(rule->toolTip()));
-        QCOMPARE(rule->currentText(), QString("product"));
-        const auto terms = [&] { return o.document.plot("ledger").x.categories; };
-        const double product = o.document.trace()->at(9)->diagnostics.drift;
-        QVERIFY(terms().front() != "mixture");
-        rule->setFocus();
-        QTest::keyClick(rule, Qt::Key_Down);
-        QVERIFY(o.document.session().rule == compute::Rule::Mixture);
-        QTRY_VERIFY(!o.document.busy() && o.document.trace()->session.rule == compute::Rule::Mixture);
-        QVERIFY(o.document.trace()->at(9)->diagnostics.drift != product);
-        QCOMPARE(terms().front(), std::string("mixture"));
-        QVERIFY(o.find<QComboBox>("traces")->currentText().contains("mixture"));
-        const fs::path file = o.folder.filePath("mixture.session.json").toStdString();
-        o.document.save(file);
-        std::vector<std::string> warnings;
-        QVERIFY(model::readSession(file, warnings).rule == compute::Rule::Mixture);
-        o.document.undo();
-        QCOMPARE(rule->currentText(), QString("product"));
-        QTRY_COMPARE(o.document.trace()->at(9)->diagnostics.drift, product);
-    }
-
-    void plausibilityHasItsKind() {
-        Opened o;
-        auto* dial = o.find<QWidget>("dial.plausibility");
-        auto* kind = dial->findChild<QComboBox*>("kind");
-        QVERIFY(!kind->isEnabled());
-        dial->findChild<QAbstractButton*>("switch")->click();
-        QVERIFY(o.document.session().decoding.plausibility->kind == compute::PlausibilityKind::Relative);
-        kind->setFocus();
-        QTest::keyClick(kind, Qt::Key_Down);
-        const auto plausibility = *o.document.session().decoding.plausibility;
-        QVERIFY(plausibility.kind == compute::PlausibilityKind::TopP);
-        QCOMPARE(plausibility.value, 0.1);
-        auto* field = dial->findChild<QLineEdit*>("field");
-        field->setFocus();
-        field->selectAll();
-        QTest::keyClicks(field, "0.8");
-        QTest::keyClick(field, Qt::Key_Return);
-        QVERIFY(o.document.session().decoding.plausibility->kind == compute::PlausibilityKind::TopP);
-        QCOMPARE(o.document.session().decoding.plausibility->value, 0.8);
-        o.document.undo();
-        o.document.undo();
-        QCOMPARE(kind->currentText(), QString("relative"));
     }
 };
 
