@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <string>
 #include <vector>
@@ -11,6 +12,8 @@
 #include "app/commands/commands.h"
 #include "compute/error.h"
 #include "compute/printable.h"
+#include "compute/version.h"
+#include "stamp.h"
 
 namespace {
 
@@ -22,6 +25,10 @@ int fail(int code, std::string_view sentence) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    if (std::strcmp(counterpoint::compute::stamp(), COUNTERPOINT_STAMP) != 0)
+        return fail(1, std::string("libcompute.so belongs to another build of the program (expected ") +
+                           COUNTERPOINT_STAMP + ", found " + counterpoint::compute::stamp() +
+                           "); build program and library together.");
     QHashSeed::setDeterministicGlobalSeed();  // equal figures need equal hash order; must precede every QHash
     const std::vector<std::string> given(argv + std::min(argc, 1), argv + argc);
     int code = 0;

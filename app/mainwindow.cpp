@@ -126,7 +126,6 @@ void MainWindow::buildStatusBar() {
     m_progress = new QProgressBar;
     m_progress->setObjectName(QStringLiteral("status.progress"));
     m_progress->setFixedWidth(140);
-    m_progress->setRange(0, 1000);
     m_progress->setTextVisible(false);
     m_progress->setAccessibleName(tr("Progress"));
     m_stop = new QToolButton;
@@ -151,8 +150,10 @@ void MainWindow::buildStatusBar() {
 
 void MainWindow::refreshStatus() {
     const bool busy = m_document.busy();
-    m_progress->setVisible(busy && m_document.progress() >= 0);
-    m_progress->setValue(static_cast<int>(1000 * m_document.progress()));
+    const bool measured = m_document.progress() >= 0, loading = busy && !m_document.ready() && !m_document.running();
+    m_progress->setVisible(busy && (measured || loading));
+    m_progress->setRange(0, measured ? 1000 : 0);  // 0 to 0: it moves, and says nothing of how far it is
+    if (measured) m_progress->setValue(static_cast<int>(1000 * m_document.progress()));
     m_stop->setVisible(busy);
     QString activity = QString::fromStdString(m_document.activity());
     if (m_document.paused()) activity = tr("Paused");

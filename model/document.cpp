@@ -126,6 +126,9 @@ void Document::loadSources() {
     options.device = m_device;
     m_loading = true;
     m_ready = false;
+    m_progress = -1;
+    p.doing.clear();
+    p.loadClock.start();
     m_engine->load({m_session, std::move(options), false});
     Q_EMIT statusChanged();
     wake();

@@ -34,6 +34,12 @@ void Document::tick() {
         p.rateTokens = 0;
         p.tellStatus = true;
     }
+    // The seconds move where nothing else does: libtorch comes before the first weight is read.
+    if (const qint64 seconds = p.loadClock.isValid() ? p.loadClock.elapsed() / 1000 : 0; m_loading && seconds > 0 && !p.doing.empty()) {
+        const std::string activity = p.doing + ", " + std::to_string(seconds) + " s";
+        p.tellStatus = p.tellStatus || activity != m_activity;
+        m_activity = activity;
+    }
     if (!m_running && p.dialsMoved) {
         p.dialsMoved = false;
         requestRecompose();
@@ -68,6 +74,7 @@ void Document::on(const Progress& e) {
     m_activity = e.what;
     if (e.fraction >= 0) m_activity += ", " + std::to_string(std::lround(100 * e.fraction)) + " %";
     if (!e.rate.empty()) m_activity += ", " + e.rate;
+    m_private->doing = m_activity;
     m_progress = e.fraction;
     m_private->tellStatus = true;
 }

@@ -83,6 +83,7 @@ void Document::save(const fs::path& file) {
 void Document::addSpecialist(const fs::path& file) {
     Session session = m_session;
     for (SourceEntry& entry : specialistsFrom(file, session)) session.specialists.push_back(std::move(entry));
+    requireGoodNames(session, file.string());
     setSession(std::move(session));
 }
 

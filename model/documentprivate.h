@@ -47,6 +47,8 @@ struct Document::Private {
     QTimer timer;
     QElapsedTimer rateClock;       ///< since the last shown rate
     std::int64_t rateTokens = 0;
+    QElapsedTimer loadClock;       ///< since the load began
+    std::string doing;             ///< of the load, without the seconds it takes
 
     // What this tick has to tell.
     bool tellStatus = false, tellTrace = false, tellSelected = false, tellView = false, tellRecomposed = false;

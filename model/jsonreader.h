@@ -55,6 +55,9 @@ class JsonReader {
                       .advice = {},
                       .details = {}});
     }
+    compute::Error missing(const std::string& key, const std::string& expected) const {
+        return compute::Error({.where = m_where, .what = "\"" + key + "\" is missing", .expected = expected, .found = {}, .advice = {}, .details = {}});
+    }
     std::string at(const std::string& key) const { return key.empty() ? m_where : m_where + ", \"" + key + "\""; }
 
     /// The value of `key`, taken out; nullopt when absent.
@@ -70,11 +73,13 @@ class JsonReader {
         if (value && value->is_null()) value.reset();
         return value;
     }
-    void string(const std::string& key, std::string& out) {
-        if (const auto v = takeNonNull(key)) {
-            if (!v->is_string()) fail(key, "text", *v);
-            out = v->get<std::string>();
-        }
+    /// False: the key is absent or null, and `out` stays as it was.
+    bool string(const std::string& key, std::string& out) {
+        const auto v = takeNonNull(key);
+        if (!v) return false;
+        if (!v->is_string()) fail(key, "text", *v);
+        out = v->get<std::string>();
+        return true;
     }
     void boolean(const std::string& key, bool& out) {
         if (const auto v = take(key)) {
@@ -115,15 +120,16 @@ class JsonReader {
     void dialInteger(const std::string& key, Integer& out) {
         integer(key, out, static_cast<std::uint64_t>(compute::dial(key).maximum));
     }
+    /// False: the key is absent, and `out` stays as it was.
     template <class E, std::size_t N>
-    void choice(const std::string& key, const Names<E, N>& names, E& out) {
+    bool choice(const std::string& key, const Names<E, N>& names, E& out) {
         const auto v = take(key);
-        if (!v) return;
+        if (!v) return false;
         std::string expected;
         for (const auto& [name, value] : names) {
             if (v->is_string() && v->get_ref<const std::string&>() == name) {
                 out = value;
-                return;
+                return true;
             }
             expected += (expected.empty() ? "" : ", ") + std::string(name);
         }

@@ -96,7 +96,7 @@ Outcome LoadedRack::load(const LoadRequest& request, Outbox& outbox, std::stop_t
             outbox.push(Progress{"Loading " + entry.name, fraction, {}});
             if (request.options.progress) request.options.progress(fraction, what);
         };
-        outbox.push(Progress{"Loading " + entry.name, 0, {}});
+        outbox.push(Progress{"Loading " + entry.name, -1, {}});
         try {
             slot.source = take(std::span(slots).first(i), slot, keep, options, stop);
             if (!slot.source) return Outcome::Cancelled;

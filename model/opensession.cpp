@@ -1,6 +1,7 @@
 #include "model/opensession.h"
 
 #include "compute/error.h"
+#include "compute/printable.h"
 #include "compute/sources/recording.h"
 
 #include <algorithm>
@@ -44,7 +45,7 @@ bool isRecordingFile(const fs::path& file) {
 
 /// `wanted`, or with the first number behind it that no other source has.
 std::string newName(const std::string& wanted, const std::vector<std::string>& taken) {
-    const std::string stem = wanted == "base" ? "base model" : wanted;
+    const std::string stem = wanted == "base" ? "base model" : compute::printable(wanted);
     std::string name = stem;
     for (int n = 2; std::find(taken.begin(), taken.end(), name) != taken.end(); ++n) name = stem + " " + std::to_string(n);
     return name;

@@ -3,6 +3,7 @@
 #include "compute/dial.h"
 #include "compute/error.h"
 #include "compute/files/atomicfile.h"
+#include "compute/printable.h"
 #include "model/jsonreader.h"
 #include "model/session.h"
 
@@ -76,12 +77,10 @@ SourceEntry readSource(const OrderedJson& json, const std::string& where, bool s
     JsonReader reader(json, where);
     SourceEntry entry;
     OrderedJson maskRest;
-    if (specialist) entry.name.clear();
-    reader.string("name", entry.name);
+    const bool named = reader.string("name", entry.name);
     reader.string("path", entry.path);
-    if (entry.path.empty())
-        throw Error({.where = where, .what = "\"path\" is missing", .expected = "a model directory", .found = {}, .advice = {}, .details = {}});
-    if (specialist && entry.name.empty()) entry.name = std::filesystem::path(entry.path).stem().string();
+    if (entry.path.empty()) throw reader.missing("path", "a model directory");
+    if (specialist && !named) entry.name = compute::printable(std::filesystem::path(entry.path).stem().string());
     if (specialist) {
         reader.boolean("enabled", entry.enabled);
         reader.finite("weight", entry.weight);
@@ -112,8 +111,7 @@ BankEntry readBank(const OrderedJson& json, const std::string& where, std::vecto
     JsonReader reader(json, where);
     BankEntry entry;
     reader.string("bank", entry.bank);
-    if (entry.bank.empty())
-        throw Error({.where = where, .what = "\"bank\" is missing", .expected = "a bank file", .found = {}, .advice = {}, .details = {}});
+    if (entry.bank.empty()) throw reader.missing("bank", "a bank file");
     reader.boolean("enabled", entry.enabled);
     reader.finite("weight", entry.weight);
     if (const auto v = reader.takeNonNull("overrides")) {
@@ -147,8 +145,10 @@ Decoding readDecoding(const OrderedJson& json, const std::string& where, std::ve
     if (const auto v = reader.takeNonNull("plausibility")) {
         JsonReader inner(*v, where + ", \"plausibility\"");
         compute::Plausibility p;
-        inner.choice("kind", kPlausibilities, p.kind);
-        if (const auto value = inner.take("value")) p.value = inner.bounded("value", *value, "plausibility");
+        if (!inner.choice("kind", kPlausibilities, p.kind)) throw inner.missing("kind", "relative or top_p");
+        const auto value = inner.take("value");
+        if (!value) throw inner.missing("value", "a number from 0 to 1");
+        p.value = inner.bounded("value", *value, "plausibility");
         plausibilityRest = inner.unknown(warnings);
         d.plausibility = p;
     }
@@ -171,6 +171,7 @@ void requireGoodNames(const Session& session, const std::string& where) {
     };
     for (std::size_t i = 0; i < names.size(); ++i) {
         if (names[i].empty()) refuse("", "is empty");
+        if (compute::printable(names[i]) != names[i]) refuse(names[i], "holds a line end or another control character");
         if (std::find(kReserved.begin(), kReserved.end(), names[i]) != kReserved.end()) refuse(names[i], "is reserved");
         if (i > 0 && names[i] == "base") refuse(names[i], "is the base's and cannot be a specialist's");
         if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
@@ -271,8 +272,7 @@ Session sessionFromJson(const OrderedJson& json, const std::filesystem::path& fi
     reader.choice("mode", kModes, session.mode);
     reader.choice("rule", kRules, session.rule);
     const auto base = reader.take("base");
-    if (!base)
-        throw Error({.where = where, .what = "\"base\" is missing", .expected = "the base model's entry", .found = {}, .advice = {}, .details = {}});
+    if (!base) throw reader.missing("base", "the base model's entry");
     session.base = readSource(*base, reader.at("base"), false, warnings);
     readList(reader, "specialists", session.specialists,
              [&](const OrderedJson& j, const std::string& at) { return readSource(j, at, true, warnings); });

@@ -4,11 +4,10 @@
 #include <QFontDatabase>
 #include <QFontMetricsF>
 #include <QPointer>
-#include <QRegularExpression>
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
+#include "model/shownnumber.h"
 #include "widgets/housestyle.h"
 
 namespace counterpoint::widgets {
@@ -74,25 +73,6 @@ constexpr std::array<unsigned, 10> kViridis = {0x440154, 0x482878, 0x3E4A89, 0x3
                                                0x1F9E89, 0x35B779, 0x6ECE58, 0xB5DE2B, 0xFDE725};
 constexpr std::array<unsigned, 10> kCividis = {0x00224E, 0x123570, 0x3B496C, 0x575D6D, 0x707173,
                                                0x8A8678, 0xA59C74, 0xC3B369, 0xE1CC55, 0xFEE838};
-
-QString toText(double value, std::chars_format format, int precision) {
-    std::array<char, 400> buffer{};
-    const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, format, precision).ptr;
-    return QString::fromLatin1(buffer.data(), end - buffer.data());
-}
-
-QString properMinus(QString text) {
-    text.replace(QStringLiteral("e+"), QStringLiteral("e"));
-    // to_chars writes two digits at least.
-    static const QRegularExpression kPadded(QStringLiteral("e(-?)0+(?=\\d)"));
-    text.replace(kPadded, QStringLiteral("e\\1"));
-    return text.replace(QLatin1Char('-'), QChar(0x2212));
-}
-
-QString notFinite(double value) {
-    if (std::isnan(value)) return QStringLiteral("–");
-    return value > 0 ? QStringLiteral("∞") : QStringLiteral("−∞");
-}
 
 }  // namespace
 
@@ -180,26 +160,8 @@ QFont numberFont(const QFont& base) {
     return base;
 }
 
-QString formatNumber(double value, int decimals) {
-    if (!std::isfinite(value)) return notFinite(value);
-    const double half = 0.5 * std::pow(10.0, -decimals);
-    const bool vanishes = value != 0 && std::abs(value) < half;
-    if (std::abs(value) >= 1e6 || vanishes) return properMinus(toText(value, std::chars_format::scientific, 1));
-    return properMinus(toText(value == 0 ? 0.0 : value, std::chars_format::fixed, decimals));
-}
-
-QString formatCell(double value) {
-    if (!std::isfinite(value)) return notFinite(value);
-    const double size = std::abs(value);
-    if (size >= 1e5 || (size > 0 && size < 0.5e-4)) return properMinus(toText(value, std::chars_format::scientific, 0));
-    return formatNumber(value, size < 10 ? 4 : size < 100 ? 2 : size < 1000 ? 1 : 0);
-}
-
-QString formatExact(double value) {
-    if (!std::isfinite(value)) return notFinite(value);
-    std::array<char, 40> buffer{};
-    const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value == 0 ? 0.0 : value).ptr;
-    return properMinus(QString::fromLatin1(buffer.data(), end - buffer.data()));
-}
+QString formatNumber(double value, int decimals) { return QString::fromStdString(model::shownNumber(value, decimals)); }
+QString formatCell(double value) { return QString::fromStdString(model::shownCell(value)); }
+QString formatExact(double value) { return QString::fromStdString(model::shownExact(value)); }
 
 }  // namespace counterpoint::widgets

@@ -9,9 +9,9 @@
 namespace counterpoint::app {
 
 int replayCommand(const Arguments& arguments) {
+    const Interrupt interrupt;  // first: from here on a signal is answered
     model::RunOptions options = engineOptions(arguments);
     if (!arguments.has("--device")) options.device.clear();  // the run's own
-    const Interrupt interrupt;
     options.stop = interrupt.token();
     ProgressLine line;
     options.progress = [&line](const model::Progress& progress) { line.show(progress); };

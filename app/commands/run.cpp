@@ -67,6 +67,7 @@ std::string summaryOf(const model::Trace& trace) {
 }  // namespace
 
 int runCommand(const Arguments& arguments) {
+    const Interrupt interrupt;  // first: from here on a signal is answered
     if (arguments.words[0].empty()) throw UsageError("the name of the session is empty");
     const std::filesystem::path out = arguments.required("--out");
     model::RunOptions options = engineOptions(arguments);
@@ -79,7 +80,6 @@ int runCommand(const Arguments& arguments) {
     model::requireSourcesOutside(session, out);
     const RunFolder folder(out);
 
-    const Interrupt interrupt;
     options.stop = interrupt.token();
     ProgressLine line;
     options.progress = [&line](const model::Progress& progress) { line.show(progress); };

@@ -8,7 +8,7 @@
 #include "compute/network/train/train.h"
 #include "compute/network/versions.h"
 #include "compute/sources/modules.h"
-#include "compute/version.h"
+#include "stamp.h"
 
 namespace counterpoint::network {
 namespace {
@@ -35,7 +35,7 @@ constexpr compute::NetworkApi kApi = {openModel, allDevices, allVersions, trainM
 }  // namespace counterpoint::network
 
 extern "C" __attribute__((visibility("default"))) const counterpoint::compute::NetworkApi* counterpoint_network(
-    const char* version) {
-    const bool same = version != nullptr && std::strcmp(version, counterpoint::compute::version()) == 0;
+    const char* stamp) {
+    const bool same = stamp != nullptr && std::strcmp(stamp, COUNTERPOINT_STAMP) == 0;
     return same ? &counterpoint::network::kApi : nullptr;
 }

@@ -39,11 +39,11 @@ const Api& load(const char* name) {
     const auto entry = reinterpret_cast<Entry>(::dlsym(handle, base.c_str()));
     if (entry == nullptr)
         throw Error({.where = file.string(), .what = "this is not a module of this program: it lacks '" + base + "'"});
-    const Api* api = entry(version());
+    const Api* api = entry(stamp());
     if (api == nullptr)
         throw Error({.where = file.string(),
-                     .what = "the module belongs to another version of the program",
-                     .expected = version(),
+                     .what = "the module belongs to another build of the program",
+                     .expected = stamp(),
                      .advice = "build program and modules together"});
     return *api;
 }

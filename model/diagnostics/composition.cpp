@@ -1,13 +1,12 @@
 // Diagnostics of one position: the distribution (R2) and the ledger of one token (R4).
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 
 #include "compute/composition/compose.h"
 #include "compute/error.h"
 #include "compute/text/utf8stream.h"
 #include "model/diagnostics/families.h"
+#include "model/shownnumber.h"
 
 namespace counterpoint::model {
 namespace {
@@ -20,15 +19,6 @@ using compute::TopToken;
 
 constexpr const char* kNoStep =
     "There is no step at the cursor. Click a token of the text to look at its distribution.";
-
-/// For eyes: a real minus sign.
-std::string fixed(double value, int digits) {
-    std::array<char, 400> buffer{};
-    const auto end =
-        std::to_chars(buffer.data(), buffer.data() + buffer.size(), std::abs(value), std::chars_format::fixed, digits)
-            .ptr;
-    return (value < 0 ? "−" : "") + std::string(buffer.data(), end);
-}
 
 std::string hexBytes(std::string_view bytes) {
     constexpr const char* kDigits = "0123456789ABCDEF";
@@ -185,7 +175,7 @@ PlotData distribution(const Trace& trace, const View& view) {
                       : step->forced ? ": chosen by hand "
                                      : ": drawn ") +
                      quoted(tokenLabel(trace.tokenizer.get(), step->token)) +
-                     ", p = " + fixed(std::exp(step->logProb), 3);
+                     ", p = " + shownCell(std::exp(static_cast<double>(step->logProb)));
     plot.note += "; " + std::to_string(step->keptCount) + (step->keptCount == 1 ? " token" : " tokens") + " kept";
     return plot;
 }
@@ -230,12 +220,12 @@ PlotData ledger(const Trace& trace, const View& view) {
     if (split.shift != 0) term(s, plot.x, "shared shift", split.shift, running, -1);
     if (split.eos != 0) term(s, plot.x, "end of text", split.eos, running, -1);
     if (split.clamp != 0) term(s, plot.x, "clamp", split.clamp, running, -1);
-    term(s, plot.x, "−log Z", -split.logNormaliser, running, -1);
+    term(s, plot.x, "−log Z", 0.0 - split.logNormaliser, running, -1);
     running = 0;
     term(s, plot.x, "total", split.total, running, -2);
     plot.series.push_back(std::move(s));
-    plot.note = label + " at " + std::to_string(view.cursor) + ": log p = " + fixed(split.total, 3) +
-                ", p = " + fixed(std::exp(split.total), 4);
+    plot.note = label + " at " + std::to_string(view.cursor) + ": log p = " + shownCell(split.total) +
+                ", p = " + shownCell(std::exp(split.total));
     return plot;
 }
 

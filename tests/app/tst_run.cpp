@@ -264,7 +264,6 @@ class TestRun : public QObject {
         QVERIFY2(!other.out.startsWith("Identical"), other.out.constData());
     }
 
-    /// No specialist: what has nothing to show is named, the other figures are there.
     /// The destructors of libtorch's tables would take longer than a short run.
     void theProgramEndsWithoutWaitingForLibraries() {
         const QString file = writeSession(path(QStringLiteral("short.session.json")), trioSession(1));
@@ -276,6 +275,7 @@ class TestRun : public QObject {
         QVERIFY(!finished.err.contains("calling fini: "));
     }
 
+    /// No specialist: what has nothing to show is named, the other figures are there.
     void figuresOfABaseAlone() {
         Json session = trioSession(3);
         session["specialists"] = Json::array();
@@ -291,6 +291,7 @@ class TestRun : public QObject {
     void interrupted_data() {
         QTest::addColumn<QByteArray>("when");
         QTest::addColumn<bool>("rows");
+        QTest::newRow("while opening the session") << QByteArray("warning") << false;
         QTest::newRow("while loading") << QByteArray("Loading") << false;
         QTest::newRow("while decoding") << QByteArray("Decoding") << true;
     }
@@ -302,6 +303,8 @@ class TestRun : public QObject {
         Json session = trioSession(100000);
         session["decoding"]["temperature"] = 1.0;
         session["decoding"]["stop_ids"] = Json::array();
+        // Each unknown key is a warning: it takes a while until all of them are said.
+        for (int i = 0; when == "warning" && i < 5000; ++i) session["unknown " + std::to_string(i)] = i;
         const QString file = writeSession(path(QStringLiteral("long.session.json")), session);
         int terminal = -1, side = -1;
         QVERIFY(openpty(&terminal, &side, nullptr, nullptr, nullptr) == 0);

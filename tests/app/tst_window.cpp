@@ -1,137 +1,28 @@
-// The whole window on scripted sources, driven by mouse and keys: racks, dials, tokens, perspectives, palette, notices,
-// Stop.
+// The whole window on scripted sources, driven by mouse and keys: racks, tokens, perspectives, palette, Stop.
 
 #include <QAbstractButton>
 #include <QComboBox>
 #include <QDockWidget>
 #include <QElapsedTimer>
-#include <QFile>
+#include <QLineEdit>
 #include <QListWidget>
-#include <QMimeData>
-#include <QPlainTextEdit>
 #include <QScrollBar>
-#include <QSettings>
-#include <QSlider>
 #include <QTableWidget>
-#include <QTemporaryDir>
-#include <thread>
 
 #include "app/mainwindow.h"
-#include "compute/dial.h"
-#include "compute/error.h"
 #include "tests/app/opened.h"
-#include "widgets/noticepanel.h"
-#include "widgets/numberfield.h"
 #include "widgets/palette.h"
 #include "widgets/sourcerow.h"
-#include "widgets/tokenhover.h"
 
 using namespace counterpoint;
 using namespace counterpoint::app;
 using namespace counterpoint::tests;
-
-namespace {
-
-int undoSteps(model::Document& document) {
-    int steps = 0;
-    for (; document.canUndo(); ++steps) document.undo();
-    return steps;
-}
-
-/// Press on the handle, pass `moves` places, release.
-void drag(QSlider* slider, int moves, int from, int to) {
-    slider->setSliderDown(true);
-    for (int i = 1; i <= moves; ++i) slider->setSliderPosition(from + (to - from) * i / moves);
-    slider->setSliderDown(false);
-}
-
-}  // namespace
 
 class TestWindow : public QObject {
     Q_OBJECT
   private Q_SLOTS:
     void initTestCase() { widgets::applyTheme(*qApp, widgets::ThemeKind::Light); }
     void init() { failOnAnyWarning(); }
-
-    void weightDragIsOneUndoStep() {
-        Opened o;
-        auto* row = o.find<widgets::SourceRow>("source.dialogue");
-        auto* slider = row->findChild<QSlider*>("slider");
-        const int before = undoSteps(o.document);
-        QVERIFY(before >= 0);
-        o.document.setSession(session());
-        const double start = o.document.session().specialists[0].weight;
-        drag(slider, 200, slider->value(), slider->minimum());
-        QCOMPARE(o.document.session().specialists[0].weight, -1.0);
-        drag(slider, 200, slider->minimum(), slider->maximum());
-        QCOMPARE(o.document.session().specialists[0].weight, 3.0);
-        o.document.undo();
-        QCOMPARE(o.document.session().specialists[0].weight, -1.0);
-        o.document.undo();
-        QCOMPARE(o.document.session().specialists[0].weight, start);
-    }
-
-    // One form of number in the whole window, whatever the person's locale: the tables' and the files'.
-    void fieldsShowADotAndTakeAComma() {
-        const QLocale before;
-        QLocale::setDefault(QLocale(QLocale::German, QLocale::Germany));
-        const auto back = qScopeGuard([&] { QLocale::setDefault(before); });
-        Opened o;
-        auto* row = o.find<widgets::SourceRow>("source.dialogue");
-        auto* field = row->findChild<widgets::NumberField*>("field");
-        QCOMPARE(field->text(), QStringLiteral("1.00"));
-        const auto type = [&](const char* text) {
-            field->setFocus();
-            field->selectAll();
-            QTest::keyClicks(field, QString::fromUtf8(text));
-            QTest::keyClick(field, Qt::Key_Return);
-        };
-        type("0,75");
-        QCOMPARE(o.document.session().specialists[0].weight, 0.75);
-        QCOMPARE(field->text(), QStringLiteral("0.75"));
-        const std::filesystem::path file = o.folder.filePath("saved.session.json").toStdString();
-        o.document.save(file);
-        QFile saved(QString::fromStdString(file.string()));
-        QVERIFY(saved.open(QIODevice::ReadOnly));
-        QVERIFY(saved.readAll().contains("0.75"));
-        for (const char* junk : {"1,234", "1.000,5", "1,000.5", "nan", "inf", "abc", "", "1e999", "99999999"}) {
-            for (const model::Notice& notice : std::vector(o.document.notices())) o.document.dismiss(notice.id);
-            type(junk);
-            QCOMPARE(o.document.session().specialists[0].weight, 0.75);
-            QCOMPARE(field->text(), QStringLiteral("0.75"));
-            QCOMPARE(o.document.notices().size(), std::size_t{*junk != '\0' ? 1u : 0u});
-        }
-        type("0.5");
-        QCOMPARE(o.document.session().specialists[0].weight, 0.5);
-    }
-
-    void everyDialOfTheTableIsThere() {
-        Opened o;
-        for (const compute::DialSpec& spec : compute::decodingDials())
-            QVERIFY2(o.find<QWidget>(("dial." + std::string(spec.id)).c_str()) != nullptr, spec.id.data());
-    }
-
-    void dialsEditTheSession() {
-        Opened o;
-        auto* field = o.find<QWidget>("dial.temperature")->findChild<widgets::NumberField*>("field");
-        field->setFocus();
-        field->selectAll();
-        QTest::keyClicks(field, "1.25");
-        QTest::keyClick(field, Qt::Key_Return);
-        QCOMPARE(o.document.session().decoding.temperature, 1.25);
-        auto* seed = o.find<QWidget>("dial.seed")->findChild<widgets::NumberField*>("field");
-        seed->setFocus();
-        seed->selectAll();
-        QTest::keyClicks(seed, "18446744073709551615");
-        QTest::keyClick(seed, Qt::Key_Return);
-        QCOMPARE(o.document.session().decoding.seed, std::uint64_t{18446744073709551615u});
-        auto* budget = o.find<QWidget>("dial.kl_budget")->findChild<QAbstractButton*>("switch");
-        budget->click();
-        QVERIFY(o.document.session().decoding.klBudget.has_value());
-        budget->click();
-        QVERIFY(!o.document.session().decoding.klBudget.has_value());
-        QCOMPARE(o.document.session().decoding.seed, std::uint64_t{18446744073709551615u});
-    }
 
     void soloMuteReorderRemove() {
         Opened o;
@@ -182,22 +73,34 @@ class TestWindow : public QObject {
         QTRY_VERIFY(!o.document.busy());
     }
 
+    void doubleClickBranches_data() {
+        QTest::addColumn<int>("drawn");
+        QTest::newRow("at the first drawn token") << 0;
+        QTest::newRow("in the middle") << 8;
+        QTest::newRow("at the last token") << 23;
+    }
     void doubleClickBranches() {
+        QFETCH(int, drawn);
         Opened o;
         o.decode();
-        o.document.setCursor(8);
+        const int at = static_cast<int>(o.document.trace()->promptLength) + drawn;
+        QVERIFY(drawn != 23 || o.document.trace()->steps.back()->position == at);
+        o.document.setCursor(at);
         auto* table = o.find<QTableWidget>("distribution.table");
         const int other =
-            table->item(0, 0)->text() == QString::fromStdString(std::string(o.document.trace()->at(8)->bytes)) ? 1 : 0;
+            table->item(0, 0)->text() == QString::fromStdString(std::string(o.document.trace()->at(at)->bytes)) ? 1 : 0;
+        const QString token = table->item(other, 0)->text();
         const QRect cell = table->visualItemRect(table->item(other, 0));
         QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, cell.center());
         QTest::mouseDClick(table->viewport(), Qt::LeftButton, {}, cell.center());
         QTRY_COMPARE(o.document.traces().size(), std::size_t{2});
         QTRY_VERIFY(!o.document.running());
-        QCOMPARE(o.document.trace()->branchedAt, compute::Position{8});
+        QCOMPARE(o.document.trace()->branchedAt, compute::Position{at});
+        QCOMPARE(QString::fromStdString(std::string(o.document.trace()->at(at)->bytes)), token);
+        QVERIFY(o.document.trace()->steps.back()->position > at);  // it goes on from there
         auto* traces = o.find<QComboBox>("traces");
         QCOMPARE(traces->count(), 2);
-        QVERIFY(traces->itemText(1).contains(QStringLiteral("at 8")));
+        QVERIFY(traces->itemText(1).contains(QStringLiteral("at %1").arg(at)));
     }
 
     void stopStops() {
@@ -265,99 +168,6 @@ class TestWindow : public QObject {
         QTest::keyClick(field, Qt::Key_Return);
         QVERIFY(!field->isVisible());
         QCOMPARE(o.window->perspectives().current(), QStringLiteral("Paper"));
-    }
-
-    void aBadFileIsANoticeThatCloses() {
-        Opened o;
-        QTRY_VERIFY(o.document.ready());
-        const model::Session before = o.document.session();
-        const std::filesystem::path bad = o.folder.filePath("bad.session.json").toStdString();
-        QFile file(QString::fromStdString(bad.string()));
-        QVERIFY(file.open(QIODevice::WriteOnly));
-        file.write("{ not json");
-        file.close();
-        const std::size_t notices = o.document.notices().size();
-        o.window->openFiles({bad});
-        QCOMPARE(o.document.notices().size(), notices + 1);
-        QVERIFY(o.document.session() == before);
-        auto* panel = o.find<QWidget>("noticePanel");
-        QTRY_VERIFY(panel->isVisible());
-        const int id = o.document.notices().back().id;
-        auto* close = o.find<QWidget>(("notice." + std::to_string(id)).c_str())->findChild<QAbstractButton*>("close");
-        QTest::mouseClick(close, Qt::LeftButton);
-        QCOMPARE(o.document.notices().size(), notices);
-    }
-
-    void noticesGoByThemselvesOrByTheNextOutcome() {
-        using Level = model::Notice::Level;
-        Opened o;
-        QTRY_VERIFY(o.document.ready());
-        widgets::NoticePanel panel(o.document, nullptr, 1);
-        const auto sentences = [&] {
-            QStringList all;
-            for (const QLabel* label : panel.findChildren<QLabel*>("sentence"))
-                if (!label->isHidden() && !label->parentWidget()->isHidden()) all << label->text();
-            return all;
-        };
-        o.document.notify(Level::Warning, "This stays.");
-        o.document.notify(Level::Failure, "It could not be written.", {}, "Exporting");
-        o.document.notify(Level::Failure, "Another thing failed.", {}, "Loading");
-        QCOMPARE(sentences(), QStringList({"Another thing failed.", "It could not be written.", "This stays."}));
-        o.document.notify(Level::Info, "Saved it.", {}, "Exporting");
-        QCOMPARE(sentences(), QStringList({"Saved it.", "Another thing failed.", "This stays."}));
-        QTRY_COMPARE(sentences(), QStringList({"Another thing failed.", "This stays."}));
-        o.document.settled("Loading");
-        QCOMPARE(sentences(), QStringList({"This stays."}));
-        QStringList past;
-        for (const model::Notice& notice : o.document.pastNotices()) past << QString::fromStdString(notice.sentence);
-        QCOMPARE(past, QStringList({"It could not be written.", "Saved it.", "Another thing failed."}));
-        o.window->actions().action("help.notices")->trigger();
-        const QString text = o.find<QPlainTextEdit>("pastNotices.text")->toPlainText();
-        QVERIFY2(text.indexOf("Another thing failed.") < text.indexOf("Saved it.") && text.contains("Saved it."),
-                 qPrintable(text));
-
-        for (int i = 0; i < 5; ++i) o.document.notify(Level::Warning, "Warning " + std::to_string(i) + ".");
-        QCOMPARE(sentences(), QStringList({"Warning 4.", "Warning 3.", "Warning 2."}));
-        const QList<QAbstractButton*> more = panel.findChildren<QAbstractButton*>("closeAll");
-        QCOMPARE(more.back()->text(), QString("and 3 more · close all"));
-    }
-
-    // A failed file is answered by the next one that opens, a refused number by the next that is taken.
-    void anOutcomeTakesThePlaceOfTheLast() {
-        Opened o;
-        QTRY_VERIFY(o.document.ready());
-        const std::filesystem::path good = o.folder.filePath("good.session.json").toStdString();
-        o.document.save(good);
-        const auto failures = [&] {
-            return std::count_if(o.document.notices().begin(), o.document.notices().end(),
-                                 [](const model::Notice& n) { return n.level != model::Notice::Level::Info; });
-        };
-        o.window->openFiles({o.folder.filePath("none.session.json").toStdString()});
-        o.window->openFiles({o.folder.filePath("neither.session.json").toStdString()});
-        QCOMPARE(failures(), 1);
-        QVERIFY(o.document.notices().back().sentence.find("neither") != std::string::npos);
-        o.window->openFiles({good});
-        QCOMPARE(failures(), 0);
-        QTRY_VERIFY(o.document.ready());
-        auto* field = o.find<QWidget>("dial.temperature")->findChild<widgets::NumberField*>("field");
-        const auto type = [&](const char* text) {
-            field->setFocus();
-            field->selectAll();
-            QTest::keyClicks(field, text);
-            QTest::keyClick(field, Qt::Key_Return);
-        };
-        type("much");
-        type("99");
-        QCOMPARE(failures(), 1);
-        type("1.5");
-        QCOMPARE(failures(), 0);
-        QCOMPARE(o.document.session().decoding.temperature, 1.5);
-        o.document.engine().run([](std::stop_token) { throw compute::Error({.what = "the disk is full"}); },
-                                "Exporting a.pdf");
-        o.document.generate();  // wakes the document
-        QTRY_COMPARE(failures(), 1);
-        QTRY_VERIFY(!o.document.busy());
-        QCOMPARE(o.document.notices().back().about, std::string("Exporting"));  // a decode that went well is no export
     }
 
     // What was never in a stored layout is not in the window that comes back from it, and what was has its place.

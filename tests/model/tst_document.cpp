@@ -11,6 +11,7 @@
 #include <QSignalSpy>
 #include <QTimer>
 
+#include <semaphore>
 #include <thread>
 
 using namespace counterpoint;
@@ -59,6 +60,33 @@ class TestDocument : public QObject {
         int steps = 0;
         for (; doc.canUndo(); ++steps) doc.undo();
         QVERIFY(steps > 500);
+    }
+
+    // On a busy machine nothing else moves while libtorch is loaded.
+    void aLongLoadTellsItsSeconds() {
+        std::counting_semaphore<3> opened(0);
+        Document doc(nullptr, [&opened, open = opener(three())](const auto& path, const auto& options, std::stop_token stop) {
+            opened.acquire();
+            return open(path, options, stop);
+        });
+        doc.setSession(threeSession());
+        QTRY_COMPARE(doc.activity(), std::string("Loading base"));
+        QVERIFY(doc.progress() < 0);  // nothing is known yet: not "0 %"
+        QTRY_COMPARE(doc.activity(), std::string("Loading base, 1 s"));
+        opened.release(3);
+        QTRY_VERIFY(doc.ready());
+        QCOMPARE(doc.activity(), std::string());
+    }
+
+    void aNameThatNoFileCouldHoldIsRefused() {
+        QTemporaryDir folder;
+        const std::filesystem::path none = std::filesystem::path(folder.path().toStdString()) / "none";
+        std::filesystem::create_directories(none);
+        compute::writeFile(none / "config.json", "{}");
+        Document doc(nullptr, opener(three()));
+        doc.setSession(threeSession());
+        QVERIFY_EXCEPTION_THROWN(doc.addSpecialist(none), compute::Error);
+        QCOMPARE(doc.session().specialists.size(), std::size_t{2});
     }
 
     void decodesAndFollows() {

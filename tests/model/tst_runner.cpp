@@ -33,6 +33,12 @@ RunOptions scripted() {
     return options;
 }
 
+/// As SentencePiece: the space before a text's first piece is the tokenizer's own.
+struct SpacedTokenizer : ByteTokenizer {
+    using ByteTokenizer::ByteTokenizer;
+    bool dropsLeadingSpace() const override { return true; }
+};
+
 std::vector<Json> rowsOf(const fs::path& directory) {
     std::vector<Json> rows;
     const std::string text = compute::readFile(directory / "trace.jsonl");
@@ -163,6 +169,26 @@ class TestRunner : public QObject {
         QCOMPARE(bytes, std::string("ab\xC3\xA4\xE2\x82\xAC\xF0\x9F"));
         QCOMPARE(streamed, std::string("ab\xC3\xA4\xE2\x82\xAC\xEF\xBF\xBD"));  // stopped in the middle of a character
         QCOMPARE(result.trace.text(), streamed);
+    }
+
+    void theTokenizersOwnSpaceIsNotInTheText_data() {
+        QTest::addColumn<std::vector<TokenId>>("tokens");
+        QTest::addColumn<int>("index");
+        QTest::addColumn<QString>("stands");
+        const TokenId bos = 1, space = 3 + ' ', a = 3 + 'a';
+        QTest::newRow("first of all") << std::vector{space, a} << 0 << "";
+        QTest::newRow("first after control tokens") << std::vector{bos, bos, space} << 2 << "";
+        QTest::newRow("after a text token") << std::vector{bos, a, space} << 2 << " ";
+        QTest::newRow("the second space") << std::vector{bos, space, space} << 2 << " ";
+        QTest::newRow("a control token") << std::vector{bos, a} << 0 << "";
+    }
+    void theTokenizersOwnSpaceIsNotInTheText() {
+        QFETCH(std::vector<TokenId>, tokens);
+        QFETCH(int, index);
+        QFETCH(QString, stands);
+        const SpacedTokenizer tokenizer(300);
+        QCOMPARE(QString::fromStdString(standingBytes(&tokenizer, tokens, static_cast<std::size_t>(index))), stands);
+        QCOMPARE(standingBytes(nullptr, tokens, 0), std::string());
     }
 
     void sameBytesInEveryLocale() {
@@ -322,6 +348,24 @@ class TestRunner : public QObject {
         text.replace(text.find("\"error\""), 7, "\"limit\"");
         compute::writeFile(folder("midway") / "summary.json", text);
         QVERIFY_EXCEPTION_THROWN(replay(folder("midway"), options), compute::Error);
+    }
+
+    // Nothing was decoded: there is no run to write, only the failure.
+    void failsBeforeAStep() {
+        RunOptions options = scripted();
+        Script broken;
+        broken.logits = mixing(1);
+        broken.onForward = [](std::span<const TokenId>) { throw compute::Error({.where = "the model", .what = "it broke"}); };
+        options.opener = opener({{"model", broken}});
+        for (int n = 0; n < 20; ++n) {  // however the lanes race
+            std::string says;
+            try {
+                (void)runSession(sessionOf({"model"}), options);
+            } catch (const compute::Error& e) {
+                says = e.sentence();
+            }
+            QCOMPARE(says, std::string("the model: it broke."));
+        }
     }
 
     // A device that is not there ends the run: it is not decoded on another one.

@@ -1,5 +1,6 @@
 // Session files: SPEC.md 2's sample, round trips, bounds, names, locale (HAZARDS A1) and saving (A21).
 
+#include "compute/dial.h"
 #include "compute/error.h"
 #include "compute/files/atomicfile.h"
 #include "model/session.h"
@@ -36,9 +37,9 @@ const char* const kRich = R"({"format":"counterpoint.session/1","prompt":"Es war
              "plausibility":{"kind":"top_p","value":0.75,"why":1},"floor":0.1,"common_shift":true,"kl_budget":5e-324,"active_epsilon":0.3,"z":-0.0},
  "view":{"perspective":"Paper"},"author":{"name":"Ö"}})";
 
-Session parse(const char* text, std::vector<std::string>* warnings = nullptr) {
+Session parse(const QByteArray& text, std::vector<std::string>* warnings = nullptr) {
     std::vector<std::string> ignored;
-    return sessionFromJson(compute::parseOrderedJson(text, "test"), {}, warnings ? *warnings : ignored);
+    return sessionFromJson(compute::parseOrderedJson(text.toStdString(), "test"), {}, warnings ? *warnings : ignored);
 }
 
 std::string errorOf(const std::function<void()>& work) {
@@ -91,6 +92,34 @@ class TestSession : public QObject {
         QCOMPARE(compute::Json::parse(toJson(s)["decoding"].dump()).dump(), sample.dump());
     }
 
+    // What a session does not say is what its dial stands at first.
+    void defaultsAreTheDials_data() {
+        QTest::addColumn<QByteArray>("decoding");
+        QTest::newRow("no decoding") << QByteArray();
+        QTest::newRow("nothing in it") << QByteArray(R"(,"decoding":{})");
+        QTest::newRow("another key in it") << QByteArray(R"(,"decoding":{"score_prompt":true})");
+    }
+    void defaultsAreTheDials() {
+        QFETCH(QByteArray, decoding);
+        const Session s = parse(R"({"format":"counterpoint.session/1","base":{"path":"m"})" + decoding + "}");
+        QCOMPARE(s.decoding.temperature, 0.7);
+        QCOMPARE(s.decoding.maxNewTokens, std::int64_t{128});
+        const OrderedJson json = toJson(s)["decoding"];
+        int compared = 0;
+        for (const compute::DialSpec& dial : compute::decodingDials()) {
+            if (dial.optional || (dial.kind != compute::DialKind::Real && dial.kind != compute::DialKind::Integer)) continue;
+            QVERIFY2(json[std::string(dial.id)].get<double>() == dial.initial, dial.id.data());
+            ++compared;
+        }
+        QCOMPARE(compared, 9);
+    }
+
+    // Without a name a specialist is called after its path, and what a terminal would obey is not in it.
+    void namesOfTheirOwn() {
+        Session s = parse(R"({"format":"counterpoint.session/1","base":{"path":"m"},"specialists":[{"path":"x/ma\u001bth"},{"name":null,"path":"poetry.gguf"}]})");
+        QCOMPARE(s.sourceNames(), (std::vector<std::string>{"base", "ma\\x1bth", "poetry"}));
+    }
+
     void exactNumbers() {
         const Session s = parse(kRich);
         QCOMPARE(s.decoding.seed, 18446744073709551615ull);
@@ -125,12 +154,23 @@ class TestSession : public QObject {
         row("/decoding/eos_policy", "\"all\"", "sum, mean, max, base, active");
         row("/decoding/plausibility", "{\"kind\":\"top_k\"}", "relative, top_p");
         row("/decoding/plausibility", "{\"kind\":\"top_p\",\"value\":2}", "0 to 1");
+        row("/decoding/plausibility", "{\"kind\":\"top_p\"}", "\"value\" is missing");
+        row("/decoding/plausibility", "{\"kind\":\"top_p\",\"value\":null}", "not a number");
+        row("/decoding/plausibility", "{\"value\":0.5}", "\"kind\" is missing");
         row("/decoding/add_bos", "\"maybe\"", "true or false");
         row("/decoding/kl_budget", "-1", "0 to 100");
         row("/specialists/0/weight", "\"nan\"", "finite");
+        row("/specialists/0/weight", "\"-inf\"", "finite");
+        row("/specialists/0/weight", "null", "not a number");
         row("/specialists/0/enabled", "1", "true or false");
         row("/specialists/0/mask", "{\"positions\":[[4,2]]}", "interval");
         row("/specialists/0/mask", "{\"tokens\":[2.5]}", "whole number");
+        row("/specialists/0/name", "\"\"", "is empty");
+        row("/base/name", "\"\"", "is empty");
+        row("/specialists/0/name", "\"a\\nb\"", "control character");
+        row("/specialists/0/name", "\"a\\u0000b\"", "control character");
+        row("/specialists/0/name", "\"\\u001b[31m\"", "control character");
+        row("/base/name", "\"a\\u0085\"", "control character");
         row("/specialists/0/name", "\"composed\"", "reserved");
         row("/specialists/0/name", "\"temperature\"", "reserved");
         row("/specialists/0/name", "\"base\"", "specialist");

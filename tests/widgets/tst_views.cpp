@@ -1,4 +1,5 @@
 // Distribution and ledger as tables and plots, on a real decode of scripted sources, under mouse and keys.
+#include <QHeaderView>
 #include <QSignalSpy>
 #include <QTableWidget>
 #include <cmath>
@@ -110,6 +111,24 @@ class TestViews : public QObject {
         }
     }
 
+    void rowsAreShownWhole_data() {
+        QTest::addColumn<int>("height");
+        for (const int height : {401, 409, 417, 600}) QTest::addRow("%d high", height) << height;
+    }
+    void rowsAreShownWhole() {
+        QFETCH(int, height);
+        Decoded d;
+        DistributionView view;
+        d.show(view);
+        view.resize(420, height);
+        QCoreApplication::processEvents();
+        const QTableWidget& table = view.table();
+        const int row = table.rowHeight(0), seen = table.viewport()->height();
+        QVERIFY(seen > 2 * row && seen < table.rowCount() * row);
+        QCOMPARE(seen % row, 0);
+        QVERIFY(table.height() - table.horizontalHeader()->height() - seen < row + 8);  // no row fits into what is left
+    }
+
     void aClickSelectsAndADoubleClickBranches() {
         Decoded d;
         DistributionView view;
@@ -188,6 +207,11 @@ class TestViews : public QObject {
         QCOMPARE(table->item(last, 3)->text(), table->item(last - 1, 3)->text());
         QCOMPARE(table->item(last, 1)->text(), table->item(last, 3)->text());
         QVERIFY(std::abs(number(*table, last, 2) - std::exp(sum)) <= 0.5e-4 + 1e-9);
+        // The figure's title says the numbers of the table's last row.
+        const QString note = QString::fromStdString(view.panel().view().plot().note);
+        const QString wanted = QStringLiteral(": log p = %1, p = %2")
+                                   .arg(table->item(last, 1)->text(), table->item(last, 2)->text().mid(2));
+        QVERIFY2(note.endsWith(wanted), qPrintable(note + " without " + wanted));
     }
 };
 

@@ -3,7 +3,7 @@
 
 #include "compute/sources/modules.h"
 #include "compute/text/spm/spmtokenizer.h"
-#include "compute/version.h"
+#include "stamp.h"
 
 namespace counterpoint::spm {
 namespace {
@@ -13,7 +13,7 @@ constexpr compute::SpmApi kApi = {.open = open, .train = train};
 }  // namespace
 }  // namespace counterpoint::spm
 
-extern "C" COUNTERPOINT_API const counterpoint::compute::SpmApi* counterpoint_spm(const char* version) {
-    const bool same = version != nullptr && std::strcmp(version, counterpoint::compute::version()) == 0;
+extern "C" COUNTERPOINT_API const counterpoint::compute::SpmApi* counterpoint_spm(const char* stamp) {
+    const bool same = stamp != nullptr && std::strcmp(stamp, COUNTERPOINT_STAMP) == 0;
     return same ? &counterpoint::spm::kApi : nullptr;
 }
