@@ -9,7 +9,7 @@ namespace {
 constexpr int kPadding = spacing::normal;  // between columns
 constexpr int kRowHeight = 20;             // there is never room for all rows
 constexpr int kWidestHead = 140;           // longer heads end in "…" and are told on hover
-constexpr int kNarrowestName = 72;
+constexpr int kNarrowestName = 64;
 
 /// Rows are shown whole or not at all, and the names take the room that the numbers leave.
 class NumberTable final : public QTableWidget {
