@@ -83,16 +83,9 @@ void truncate(const Recipe& recipe, std::int64_t left, Stages<Real>& stages) {
         return;
     }
     stages.kept.resize(row.size());
-    std::uint8_t* kept = stages.kept.data();
+    stages.keptCount = keep(row, bound, stages.kept.data());
     double mass = 0;
-    std::int64_t count = 0;
-    for (std::size_t v = 0; v < row.size(); ++v) {
-        const auto x = static_cast<double>(row[v]);
-        kept[v] = x > kMinusInfinity<double> && (all || bound.keeps(x, static_cast<TokenId>(v)));
-        count += kept[v];
-        if (kept[v] && !all) mass += std::exp(x);
-    }
-    stages.keptCount = count;
+    if (!all) forEachKept(stages.kept, [&](std::size_t v) { mass += std::exp(static_cast<double>(row[v])); });
     stages.logKept = all ? 0.0 : std::log(mass);
 }
 

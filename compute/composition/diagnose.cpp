@@ -8,6 +8,7 @@
 #include "compute/composition/rowmath.h"
 #include "compute/composition/score.h"
 #include "compute/composition/scratch.h"
+#include "compute/composition/truncate.h"
 
 namespace counterpoint::compute {
 namespace {
@@ -24,14 +25,13 @@ double stopMass(const Recipe& recipe, const Real* row, std::size_t n) {
 
 /// KL(truncated p̂‖p_b); logKept renormalises the survivors.
 template <class Real>
-double driftDrawn(const Stages<Real>& stages, const Real* base, std::size_t n) {
+double driftDrawn(const Stages<Real>& stages, const Real* base) {
     const Real* p = stages.temperature.data();
     double sum = 0;
-    for (std::size_t v = 0; v < n; ++v) {
-        if (!stages.kept[v]) continue;
+    forEachKept(stages.kept, [&](std::size_t v) {
         const double logP = static_cast<double>(p[v]) - stages.logKept;
         sum += std::exp(logP) * (logP - static_cast<double>(base[v]));
-    }
+    });
     return std::max(sum, 0.0);
 }
 
@@ -94,7 +94,7 @@ template <class Real>
 void describe(const Recipe& recipe, const SourceRows<Real>& rows, const Stages<Real>& stages, std::size_t best,
               Diagnostics& out) {
     const std::size_t n = rows.rows[0].size();
-    out.driftDrawn = stages.logKept == 0 ? out.drift : driftDrawn(stages, rows.rows[0].data(), n);
+    out.driftDrawn = stages.logKept == 0 ? out.drift : driftDrawn(stages, rows.rows[0].data());
     out.logNormaliser = stages.logNormaliser;
     out.scale = stages.scale;
     out.noSay = stages.noSay;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <string>
 
 #include "compute/composition/fusedrow.h"
@@ -51,8 +52,10 @@ void logSoftmax(std::span<const float> logits, double temperature, std::span<flo
 namespace {
 
 /// A heap of the best n so far, its worst on top; blocks whose bound is not above the worst are passed over whole.
+/// Below `worst` there is nothing of the n.
 template <class Real, class Bound>
-void collectTop(std::span<const Real> row, int n, std::size_t block, const Bound& boundOf, std::vector<TokenId>& out) {
+void collectTop(std::span<const Real> row, int n, std::size_t block, const Bound& boundOf, Real worst,
+                std::vector<TokenId>& out) {
     out.clear();
     if (n <= 0) return;
     const auto wanted = static_cast<std::size_t>(n);
@@ -60,7 +63,6 @@ void collectTop(std::span<const Real> row, int n, std::size_t block, const Bound
         const Real x = row[static_cast<std::size_t>(a)], y = row[static_cast<std::size_t>(b)];
         return x > y || (x == y && a < b);
     };
-    Real worst = rowmath::kMinusInfinity<Real>;
     for (std::size_t from = 0; from < row.size(); from += block) {
         const std::size_t end = std::min(from + block, row.size());
         if (!(boundOf(from, end) > worst)) continue;
@@ -86,12 +88,21 @@ void topTokens(std::span<const Real> row, int n, std::vector<TokenId>& out) {
     const auto bound = [row](std::size_t from, std::size_t end) {
         return rowmath::maxOf(row.data() + from, end - from);
     };
-    collectTop(row, n, kBlock, bound, out);
+    collectTop(row, n, kBlock, bound, rowmath::kMinusInfinity<Real>, out);
 }
 
 void topTokens(std::span<const float> row, std::span<const float> blockTop, int n, std::vector<TokenId>& out) {
     const auto bound = [blockTop](std::size_t from, std::size_t) { return blockTop[from / fused::kBlock]; };
-    collectTop(row, n, fused::kBlock, bound, out);
+    // The n-th largest maximum of a block is at most the n-th largest token; what a bound grants to rounding comes off.
+    float lowest = rowmath::kMinusInfinity<float>;
+    if (n > 0 && blockTop.size() >= static_cast<std::size_t>(n)) {
+        thread_local std::vector<float> tops;  // warm after the first row
+        tops.assign(blockTop.begin(), blockTop.end());
+        std::nth_element(tops.begin(), tops.begin() + (n - 1), tops.end(), std::greater<>());
+        lowest = tops[static_cast<std::size_t>(n - 1)];
+        lowest -= 1e-5f * (1 + std::abs(lowest));
+    }
+    collectTop(row, n, fused::kBlock, bound, lowest, out);
 }
 
 template void topTokens<float>(std::span<const float>, int, std::vector<TokenId>&);

@@ -85,23 +85,43 @@ Bound topKBound(std::span<const Real> row, std::int64_t k) {
 template <class Real>
 Bound topPBound(std::span<const Real> row, double p, const Bound& within) {
     if (p >= 1) return {};
-    auto& list = candidates<Real>();
     const double top = static_cast<double>(rowmath::maxOf(row.data(), row.size()));
     if (top == rowmath::kMinusInfinity<double>) return {};
-    collect(row, within, rowmath::kMinusInfinity<Real>, list);
-    const double target = (p - kGranted<Real>)*massOf(list.data(), list.data() + list.size(), top);
-    // Most of the mass lies near the top: look there first.
-    for (const double depth : {8.0, 16.0}) {
-        const auto lowest = static_cast<Real>(top - depth);
-        const auto end =
-            std::partition(list.begin(), list.end(), [lowest](const auto& r) { return r.logProb >= lowest; });
-        const auto upper = static_cast<std::size_t>(end - list.begin());
-        if (upper == 0 || massOf(list.data(), list.data() + upper, top) < target) continue;
-        list.resize(upper);
-        break;
-    }
+    auto& list = candidates<Real>();
+    const auto gather = [&](double depth) {
+        list.clear();
+        collect(row, within, static_cast<Real>(top - depth), list);
+        return massOf(list.data(), list.data() + list.size(), top);
+    };
+    constexpr double kWhole = std::numeric_limits<double>::infinity();
+    const bool whole = within.logProb == -kWhole;
+    const double target =
+        (p - kGranted<Real>)*(whole ? rowmath::sumExp<Real>(row.data(), top, 1.0, row.size()) : gather(kWhole));
+    // Most of the mass lies near the top: where it is enough, no more is ranked.
+    for (const double depth : {8.0, 16.0, kWhole})
+        if (gather(depth) >= target) break;
     const Ranked<Real> last = reach(list, target, top);
     return {static_cast<double>(last.logProb), last.token};
+}
+
+template <class Real>
+std::int64_t keep(std::span<const Real> row, const Bound& bound, std::uint8_t* kept) {
+    // As numbers of the row: x > bound for a row's x holds exactly where x > the largest Real that is not above bound.
+    auto edge = static_cast<Real>(bound.logProb);
+    if (static_cast<double>(edge) > bound.logProb) edge = std::nextafter(edge, rowmath::kMinusInfinity<Real>);
+    const bool none = bound.logProb == rowmath::kMinusInfinity<double>;
+    const TokenId last = none || static_cast<double>(edge) != bound.logProb ? -1 : bound.last;
+    const Real* x = row.data();
+    const auto n = static_cast<TokenId>(row.size());
+    TokenId count = 0;
+#pragma omp simd reduction(+ : count)
+    for (TokenId v = 0; v < n; ++v) {
+        const int stays =
+            static_cast<int>(x[v] > edge) | (static_cast<int>(x[v] == edge) & static_cast<int>(v <= last));
+        kept[v] = static_cast<std::uint8_t>(stays);
+        count += stays;
+    }
+    return count;
 }
 
 template <class Real>
@@ -119,7 +139,8 @@ Bound stricter(const Bound& a, const Bound& b) noexcept {
 #define COUNTERPOINT_INSTANTIATE(Real)                                           \
     template Bound topKBound<Real>(std::span<const Real>, std::int64_t);         \
     template Bound topPBound<Real>(std::span<const Real>, double, const Bound&); \
-    template Bound shareBound<Real>(std::span<const Real>, double);
+    template Bound shareBound<Real>(std::span<const Real>, double);              \
+    template std::int64_t keep<Real>(std::span<const Real>, const Bound&, std::uint8_t*);
 COUNTERPOINT_INSTANTIATE(float)
 COUNTERPOINT_INSTANTIATE(double)
 #undef COUNTERPOINT_INSTANTIATE

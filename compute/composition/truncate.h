@@ -6,6 +6,7 @@
 // thread: any.
 
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <span>
 
@@ -28,6 +29,22 @@ Bound topPBound(std::span<const Real> row, double p, const Bound& within);
 /// p >= share · max p.
 template <class Real>
 Bound shareBound(std::span<const Real> row, double share);
+/// kept[v] = 1 where the bound keeps a token that is not excluded, else 0; returns how many.
+template <class Real>
+std::int64_t keep(std::span<const Real> row, const Bound& bound, std::uint8_t* kept);
+/// work(v) for every kept v, ascending; eight that are not kept cost one comparison.
+template <class Work>
+void forEachKept(std::span<const std::uint8_t> kept, const Work& work) {
+    std::size_t v = 0;
+    for (std::uint64_t eight = 0; v + 8 <= kept.size(); v += 8) {
+        std::memcpy(&eight, kept.data() + v, 8);
+        if (eight == 0) continue;
+        for (std::size_t j = v; j < v + 8; ++j)
+            if (kept[j] != 0) work(j);
+    }
+    for (; v < kept.size(); ++v)
+        if (kept[v] != 0) work(v);
+}
 /// The one that keeps less.
 Bound stricter(const Bound& a, const Bound& b) noexcept;
 

@@ -21,6 +21,7 @@ struct Shape {
     bool excluding;  ///< rows hold −∞
     bool mixed;      ///< weights of both signs, other references, intervals, a low floor; else all weights 1
     double topP;
+    double rise = 0;  ///< what each block of 512 lies above the one before it
 };
 const Shape kShapes[] = {
     {"the base alone", 600, 1, 0.7, false, false, 1},
@@ -36,6 +37,11 @@ const Shape kShapes[] = {
     {"excluded tokens, default weights", 800, 4, 0.7, true, false, 1},
     {"top-p", 1300, 4, 0.9, false, true, 0.9},
     {"top-p and excluded tokens", 1300, 4, 0.9, true, true, 0.8},
+    {"more blocks than listed tokens", 11000, 3, 0.7, false, true, 1},
+    {"more blocks, few tokens left", 11000, 2, 0.7, true, true, 0.5},
+    {"each block far above the one before", 1500, 4, 1.0, false, true, 1, 60},
+    {"each block far above, excluded tokens", 1500, 4, 0.7, true, true, 1, 60},
+    {"each block a little above", 2000, 4, 0.7, false, true, 1, 25},
 };
 
 struct Case {
@@ -50,7 +56,8 @@ Case caseOf(const Shape& shape, unsigned seed) {
     Case c;
     // Sources that agree but for a few tokens, as specialists do: differences are small against the rows.
     std::vector<double> common(shape.vocabulary);
-    for (double& x : common) x = 3 * normal(gen);
+    for (std::size_t v = 0; v < common.size(); ++v)
+        common[v] = 3 * normal(gen) + shape.rise * static_cast<double>(v / 512);
     const double spread = seed % 3 == 0 ? 0.01 : seed % 3 == 1 ? 0.5 : 3;
     std::vector<double> weights;
     for (int i = 1; i < shape.sources; ++i)

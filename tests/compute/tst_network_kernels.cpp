@@ -68,7 +68,8 @@ class TestNetworkKernels : public QObject {
         for (const WeightType type : {WeightType::Float32, WeightType::BFloat16, WeightType::Float16})
             for (const auto& [rows, columns, count] :
                  {std::array{172, 64, 1}, std::array{64, 172, 1}, std::array{13, 1, 1}, std::array{33, 47, 1},
-                  std::array{33, 47, 7}, std::array{20, 300, 64}, std::array{1, 16, 2}, std::array{150, 21, 13}})
+                  std::array{33, 47, 7}, std::array{20, 300, 64}, std::array{1, 16, 2}, std::array{150, 21, 13},
+                  std::array{100, 900, 14}, std::array{229, 400, 25}})
                 for (const bool transposed : {false, true})
                     QTest::addRow("%s %dx%d, %d%s", std::string(typeName(type)).c_str(), rows, columns, count,
                                   transposed ? ", transposed" : "")
@@ -342,10 +343,10 @@ class TestNetworkKernels : public QObject {
             std::vector<std::atomic<int>> done(static_cast<std::size_t>(1 + round % 7));
             std::atomic<bool> strange{false};
             counterpoint::compute::Pool::instance().run(1 + round % 3, static_cast<std::int64_t>(done.size()),
-                                 [&](std::int64_t task, int worker) {
-                                     if (worker < 0 || worker > round % 3) strange = true;
-                                     ++done[static_cast<std::size_t>(task)];
-                                 });
+                                                        [&](std::int64_t task, int worker) {
+                                                            if (worker < 0 || worker > round % 3) strange = true;
+                                                            ++done[static_cast<std::size_t>(task)];
+                                                        });
             for (const auto& d : done) QCOMPARE(d.load(), 1);
             QVERIFY(!strange);
         }

@@ -1,9 +1,9 @@
 // The passes of kernels.h on raw pointers, included by one file per instruction set; everything here is internal to it.
-// Written so that the loops vectorise as they stand. e^x by 2^n times a polynomial of degree 6 on |r| <= ln 2/2 (below
-// one unit in the last place), log x by Cephes' polynomial on [√½, √2).
+// Written so that the loops vectorise as they stand. e^x by 2^n times a polynomial of degree 5 on |r| <= ln 2/2
+// (relative error below 2e-7 where e^x is not below 1e-10 of the top), log x by Cephes' polynomial on [√½, √2).
 
 #include "compute/composition/fused/kernels.h"
-#include "compute/random/philoxrounds.h"
+#include "compute/composition/fused/philoxlanes.h"
 
 namespace counterpoint::compute::fused {
 namespace {
@@ -27,12 +27,11 @@ inline float expOf(float x) {
     const float clamped = x > kLowest ? x : kLowest;
     const float shifted = clamped * 1.44269504f + kRound;
     const float n = shifted - kRound;
-    const float r = (clamped - n * 0.693145752f) - n * 1.42860677e-6f;  // ln 2 in two parts
-    float p = 1.37805939e-3f;
-    p = p * r + 8.37312452e-3f;
-    p = p * r + 4.16695364e-2f;
-    p = p * r + 1.66664720e-1f;
-    p = p * r + 4.99999851e-1f;
+    const float r = clamped - n * 0.693147182f;  // ln 2 is off by 2e-9, n times: large only where the mass is small
+    float p = 8.31252523e-3f;
+    p = p * r + 4.18901145e-2f;
+    p = p * r + 1.66671142e-1f;
+    p = p * r + 4.99992311e-1f;
     p = p * r + 1.0f;
     p = p * r + 1.0f;
     return floatOf(bitsOf(p) + (bitsOf(shifted) << 23));
@@ -75,21 +74,26 @@ inline double rescaled(double before, double now, double factor) {
 
 struct Block {
     alignas(64) float tilt[kBlock];
-    alignas(64) float alone[kBlock];
     alignas(64) float out[kBlock];  ///< −∞ where a specialist excludes, else 0
 };
 
-/// tilt += w max(δ, lowest) of one block; returns the largest log p_b + w δ where it is asked for.
+/// Of p_b e^{w δ} in one block: the largest logarithm and Σ e^{log − shift}.
+struct AloneBlock {
+    float best, mass;
+};
+
+/// tilt += w max(δ, lowest) of one block, and what p_b e^{w δ} sums to where it is asked for.
 template <bool Excluding, bool Alone, bool Referenced>
-inline float addTerm(const Pass& pass, const Term& term, std::size_t from, std::size_t n, Block& block, long& silent) {
+inline AloneBlock addTerm(const Pass& pass, const Term& term, std::size_t from, std::size_t n, Block& block,
+                          float shift, long& silent) {
     const float* own = term.own + from;
     const float* reference = Referenced ? term.reference + from : own;
     const float* base = pass.base + from;
     const float weight = term.weight, lowest = term.lowest;
-    float *tilt = block.tilt, *alone = block.alone, *out = block.out;
-    float best = kMinusInfinity;
+    float *tilt = block.tilt, *out = block.out;
+    float best = kMinusInfinity, mass = 0;
     int quiet = 0;
-#pragma omp simd reduction(max : best) reduction(+ : quiet)
+#pragma omp simd reduction(max : best) reduction(+ : quiet, mass)
     for (std::size_t v = 0; v < n; ++v) {
         const float against = Referenced ? reference[v] : 0.0f;
         float delta = own[v] - against;
@@ -107,28 +111,41 @@ inline float addTerm(const Pass& pass, const Term& term, std::size_t from, std::
         tilt[v] += said;
         if (Alone) {
             const float x = base[v] + said + gone;
-            alone[v] = x;
             best = x > best ? x : best;
+            mass += massOf<Excluding>(x - shift);
         }
     }
     silent += quiet;
-    return best;
-}
-
-template <bool Excluding>
-inline float sumAlone(const Block& block, std::size_t n, float top) {
-    float sum = 0;
-    const float* alone = block.alone;
-#pragma omp simd reduction(+ : sum)
-    for (std::size_t v = 0; v < n; ++v) sum += massOf<Excluding>(alone[v] - top);
-    return sum;
+    return {best, mass};
 }
 
 template <bool Excluding, bool Alone>
-inline float addTermOf(const Pass& pass, const Term& term, std::size_t from, std::size_t n, Block& block,
-                       long& silent) {
-    return term.reference != nullptr ? addTerm<Excluding, Alone, true>(pass, term, from, n, block, silent)
-                                     : addTerm<Excluding, Alone, false>(pass, term, from, n, block, silent);
+inline AloneBlock addTermOf(const Pass& pass, const Term& term, std::size_t from, std::size_t n, Block& block,
+                            float shift, long& silent) {
+    return term.reference != nullptr ? addTerm<Excluding, Alone, true>(pass, term, from, n, block, shift, silent)
+                                     : addTerm<Excluding, Alone, false>(pass, term, from, n, block, shift, silent);
+}
+
+/// What a block may hold above the shift: its sum of e^kHeadroom stays far from float32's end.
+constexpr float kHeadroom = 40;
+
+/// Adds term i and what it sums to alone. The sums are relative to the shift of the blocks before; a block that begins
+/// them, or rises far above, is summed once more by its own maximum (into a block that nobody reads).
+template <bool Excluding>
+inline void addAlone(const Pass& pass, int i, std::size_t from, std::size_t n, Block& block, Sums& sums, long& silent) {
+    const Term& term = pass.terms[i];
+    const auto shift = static_cast<float>(sums.aloneTop[i]);
+    const bool begun = shift > kMinusInfinity;
+    AloneBlock of = addTermOf<Excluding, true>(pass, term, from, n, block, begun ? shift : 0.0f, silent);
+    if (of.best == kMinusInfinity) return;
+    if (of.best > shift + kHeadroom) {
+        Block unread{};
+        long again = 0;
+        sums.aloneMass[i] *= begun ? rescaled(sums.aloneTop[i], of.best, 1) : 0.0;
+        sums.aloneTop[i] = of.best;
+        of = addTermOf<Excluding, true>(pass, term, from, n, unread, of.best, again);
+    }
+    sums.aloneMass[i] += of.mass;
 }
 
 /// Whether term i can be added together with others: nothing is excluded, its reference is the base, Z alone not asked
@@ -170,17 +187,10 @@ inline void addTerms(const Pass& pass, std::size_t from, std::size_t n, Block& b
             addFour(pass, first, from, n, block.tilt);
             continue;
         }
-        if (!term.alone) {
-            addTermOf<Excluding, false>(pass, term, from, n, block, silent);
-            continue;
-        }
-        const float best = addTermOf<Excluding, true>(pass, term, from, n, block, silent);
-        if (best == kMinusInfinity) continue;
-        if (best > sums.aloneTop[i]) {
-            sums.aloneMass[i] *= rescaled(sums.aloneTop[i], best, 1);
-            sums.aloneTop[i] = best;
-        }
-        sums.aloneMass[i] += sumAlone<Excluding>(block, n, static_cast<float>(sums.aloneTop[i]));
+        if (term.alone)
+            addAlone<Excluding>(pass, i, from, n, block, sums, silent);
+        else
+            addTermOf<Excluding, false>(pass, term, from, n, block, 0.0f, silent);
     }
     sums.noSay += silent;
 }
@@ -356,13 +366,13 @@ inline float gumbelBound(std::uint32_t word0) {
 }
 
 float bound(const float* row, std::uint32_t first, std::size_t n, const Noise& noise, float* out) {
-    const std::uint32_t key0 = noise.key0, key1 = noise.key1, position = noise.position, stream = noise.stream;
+    const RowOfCounters counters(noise.key0, noise.key1, noise.position, noise.stream);
+    alignas(64) std::uint32_t words[kBlock];
+    words0(counters, first, (n + 2 * kLanes - 1) / (2 * kLanes) * (2 * kLanes), words);
     float best = kMinusInfinity;
 #pragma omp simd reduction(max : best)
     for (std::size_t v = 0; v < n; ++v) {
-        detail::PhiloxWords words{first + static_cast<std::uint32_t>(v), position, stream, 0};
-        detail::philoxRounds(words, key0, key1);
-        const float x = row[v] + gumbelBound(words.a);
+        const float x = row[v] + gumbelBound(words[v]);
         out[v] = x;
         best = x > best ? x : best;
     }

@@ -48,7 +48,10 @@ inline void rowsTimesOne(const MatmulArguments& a, std::int64_t row, std::int64_
     for (std::int64_t k = 0; k < whole; k += 16) {
         const Lanes xk = load(x + k);
 #pragma GCC unroll 8
-        for (int r = 0; r < R; ++r) sums[r] = fma(S::full(w + r * K + k), xk, sums[r]);
+        for (int r = 0; r < R; ++r) {
+            __builtin_prefetch(w + (R + r) * K + k);  // the rows that follow
+            sums[r] = fma(S::full(w + r * K + k), xk, sums[r]);
+        }
     }
     if (rest > 0) {
         const Lanes xk = loadFirst(x + whole, rest);
@@ -159,6 +162,73 @@ inline void outerColumns(const MatmulArguments& a, std::int64_t row, std::int64_
     for (; t < a.count; ++t) outer<type, R, 1, whole>(a, row, t, rows);
 }
 
+/// Elements of a sum in one panel, so that it stays in the first cache.
+template <int R>
+constexpr std::int64_t kPanelDepth = 384 / R;
+/// Fewer rows of x do not pay for a copy of w.
+constexpr std::int64_t kWorthAPanel = 2 * kOuterColumns;
+
+/// C rows of x against one panel of w, [depth][16·R] float32 from element k on: goes on with the sums in y.
+template <int R, int C>
+inline void panelTile(const MatmulArguments& a, const float* panel, std::int64_t k, std::int64_t depth,
+                      std::int64_t row, std::int64_t column) {
+    const float* x = a.x + column * a.columns + k;
+    Lanes sums[R][C];
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 8
+        for (int c = 0; c < C; ++c) sums[r][c] = k > 0 ? load(a.y + (column + c) * a.stride + row + 16 * r) : zeros();
+    for (std::int64_t i = 0; i < depth; ++i, panel += 16 * R) {
+        Lanes wk[R];
+#pragma GCC unroll 8
+        for (int r = 0; r < R; ++r) wk[r] = load(panel + 16 * r);
+#pragma GCC unroll 8
+        for (int c = 0; c < C; ++c) {
+            const Lanes xk = broadcast(x[c * a.columns + i]);
+#pragma GCC unroll 8
+            for (int r = 0; r < R; ++r) sums[r][c] = fma(wk[r], xk, sums[r][c]);
+        }
+    }
+    const bool last = k + depth == a.columns && a.bias != nullptr;
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 8
+        for (int c = 0; c < C; ++c)
+            store(a.y + (column + c) * a.stride + row + 16 * r,
+                  last ? add(sums[r][c], load(a.bias + row + 16 * r)) : sums[r][c]);
+}
+
+/// Panels copied in one go: what is read of a row of w in one piece.
+constexpr int kPanels = 4;
+
+/// All rows of x against up to kPanels · 16·R rows of the output, w transposed and copied panel by panel: as it lies
+/// its rows fall on the same lines of the cache. The same sums in the same order as outer().
+template <WeightType type, int R>
+inline void panelColumns(const MatmulArguments& a, std::int64_t row, int panels) {
+    using S = Stored<type>;
+    constexpr std::int64_t kDepth = kPanelDepth<R>, kSize = kDepth * 16 * R, kAhead = 16;
+    alignas(64) float copied[kPanels * kSize];
+    for (std::int64_t k = 0; k < a.columns; k += kDepth) {
+        const std::int64_t depth = a.columns - k < kDepth ? a.columns - k : kDepth;
+        const typename S::Element* w = static_cast<const typename S::Element*>(a.w) + k * a.stride + row;
+        for (std::int64_t i = 0; i < depth; ++i, w += a.stride)
+            for (int p = 0; p < panels; ++p)
+#pragma GCC unroll 8
+                for (int r = 0; r < R; ++r) {
+                    __builtin_prefetch(w + (i + kAhead < depth ? kAhead * a.stride : 0) + (p * R + r) * 16);
+                    store(copied + p * kSize + (i * R + r) * 16, S::full(w + (p * R + r) * 16));
+                }
+        for (int p = 0; p < panels; ++p) {
+            const float* panel = copied + p * kSize;
+            const std::int64_t at = row + p * R * 16;
+            std::int64_t t = 0;
+            for (; t + kOuterColumns <= a.count; t += kOuterColumns)
+                panelTile<R, kOuterColumns>(a, panel, k, depth, at, t);
+            for (; t < a.count; ++t) panelTile<R, 1>(a, panel, k, depth, at, t);
+        }
+    }
+}
+
 /// One row of x, w transposed: w is read row after row as it lies in memory, the sums are kept in y.
 template <WeightType type>
 inline void outerOne(const MatmulArguments& a, std::int64_t from, std::int64_t to) {
@@ -177,7 +247,10 @@ inline void outerOne(const MatmulArguments& a, std::int64_t from, std::int64_t t
         for (std::int64_t i = 0; i < full; i += 16) {
             Lanes s = load(y + i);
 #pragma GCC unroll 8
-            for (int r = 0; r < rows; ++r) s = fma(S::full(w + r * a.stride + i), xk[r], s);
+            for (int r = 0; r < rows; ++r) {
+                __builtin_prefetch(w + (rows + r) * a.stride + i);  // the rows that follow
+                s = fma(S::full(w + r * a.stride + i), xk[r], s);
+            }
             store(y + i, s);
         }
         if (rest == 0) return;
@@ -199,7 +272,14 @@ void matmulOf(const MatmulArguments& a, std::int64_t from, std::int64_t to) {
     std::int64_t n = from;
     if (a.transposed) {
         if (a.count == 1) return outerOne<type>(a, from, to);
-        for (; n + 16 * kOuterRows <= to; n += 16 * kOuterRows) outerColumns<type, kOuterRows, true>(a, n, 16);
+        constexpr std::int64_t kPanel = 16 * kOuterRows;
+        if (a.count >= kWorthAPanel)
+            for (std::int64_t left = (to - n) / kPanel; left > 0; left = (to - n) / kPanel) {
+                const int panels = left < kPanels ? static_cast<int>(left) : kPanels;
+                panelColumns<type, kOuterRows>(a, n, panels);
+                n += panels * kPanel;
+            }
+        for (; n + kPanel <= to; n += kPanel) outerColumns<type, kOuterRows, true>(a, n, 16);
         for (; n + 16 <= to; n += 16) outerColumns<type, 1, true>(a, n, 16);
         if (n < to) outerColumns<type, 1, false>(a, n, to - n);
         return;
