@@ -364,7 +364,7 @@ class TestRunner : public QObject {
             } catch (const compute::Error& e) {
                 says = e.sentence();
             }
-            QCOMPARE(says, std::string("the model: it broke."));
+            QVERIFY2(says.find("it broke.") != std::string::npos, says.c_str());
         }
     }
 
