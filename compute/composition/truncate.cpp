@@ -106,18 +106,17 @@ Bound topPBound(std::span<const Real> row, double p, const Bound& within) {
 
 template <class Real>
 std::int64_t keep(std::span<const Real> row, const Bound& bound, std::uint8_t* kept) {
-    // As numbers of the row: x > bound for a row's x holds exactly where x > the largest Real that is not above bound.
-    auto edge = static_cast<Real>(bound.logProb);
-    if (static_cast<double>(edge) > bound.logProb) edge = std::nextafter(edge, rowmath::kMinusInfinity<Real>);
-    const bool none = bound.logProb == rowmath::kMinusInfinity<double>;
-    const TokenId last = none || static_cast<double>(edge) != bound.logProb ? -1 : bound.last;
+    const double edge = bound.logProb;
+    const TokenId last =
+        edge == rowmath::kMinusInfinity<double> ? kNoToken : bound.last;  // what is excluded never stays
     const Real* x = row.data();
     const auto n = static_cast<TokenId>(row.size());
     TokenId count = 0;
 #pragma omp simd reduction(+ : count)
     for (TokenId v = 0; v < n; ++v) {
+        const auto logProb = static_cast<double>(x[v]);
         const int stays =
-            static_cast<int>(x[v] > edge) | (static_cast<int>(x[v] == edge) & static_cast<int>(v <= last));
+            static_cast<int>(logProb > edge) | (static_cast<int>(logProb == edge) & static_cast<int>(v <= last));
         kept[v] = static_cast<std::uint8_t>(stays);
         count += stays;
     }

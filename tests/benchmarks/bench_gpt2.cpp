@@ -9,11 +9,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <functional>
 #include <iostream>
 #include <numeric>
 #include <thread>
@@ -23,11 +20,13 @@
 #include "compute/network/modelsource.h"
 #include "compute/pool.h"
 #include "compute/sources/source.h"
+#include "tests/benchmarks/measuring.h"
 #include "tests/support/toyfiles.h"
 
 using namespace counterpoint;
 using compute::OrderedJson;
 using compute::TokenId;
+using namespace counterpoint::benchmarks;
 
 namespace {
 
@@ -37,31 +36,6 @@ constexpr std::int64_t kVocabulary = 50'257, kWidth = 768, kLayers = 12, kPositi
 constexpr int kSteps = 6;     ///< decoded a round
 constexpr int kPrompt = 512;  ///< tokens of a prompt
 constexpr int kSpecialists = 2;
-
-double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-double timeOf(const std::function<void()>& work) {
-    const double start = seconds();
-    work();
-    return seconds() - start;
-}
-
-double median(std::vector<double> x) {
-    std::nth_element(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2), x.end());
-    return x[x.size() / 2];
-}
-
-/// MB of this process: RssAnon (its own memory), RssFile (mapped files).
-double statusMegabytes(const std::string& key) {
-    std::ifstream status("/proc/self/status");
-    for (std::string word; status >> word;)
-        if (word == key + ":") {
-            double kilobytes = 0;
-            status >> kilobytes;
-            return kilobytes / 1024;
-        }
-    return 0;
-}
 
 void writeModel(const fs::path& folder) {
     using namespace tests;
@@ -232,7 +206,7 @@ OrderedJson measure(const fs::path& folder, int rounds) {
     const int threads = network::threadCount(0);
     compute::loadNetworkModule();
     OrderedJson json;
-    const double before = statusMegabytes("RssAnon");
+    const double before = residentMegabytes("RssAnon");
     std::vector<double> openings;
     std::unique_ptr<compute::Source> source;
     for (int i = 0; i < std::max(3, rounds / 2); ++i) {
@@ -242,8 +216,8 @@ OrderedJson measure(const fs::path& folder, int rounds) {
     (void)decode(*source);
     json["open"] = {{"seconds", median(openings)},
                     {"weights_mb", static_cast<double>(source->info().weightBytes) / (1 << 20)},
-                    {"own_memory_mb", statusMegabytes("RssAnon") - before},
-                    {"mapped_mb", statusMegabytes("RssFile")}};
+                    {"own_memory_mb", residentMegabytes("RssAnon") - before},
+                    {"mapped_mb", residentMegabytes("RssFile")}};
 
     compute::OpenOptions narrow;
     narrow.dtype = "bfloat16";
@@ -279,12 +253,10 @@ OrderedJson measure(const fs::path& folder, int rounds) {
         json["prompt"]["blas_gflops"] = 2e-9 * kProducts / median(products);
         json["prompt"]["ratio"] = median(products) / median(prompts);
     }
-    double load = 0;
-    (void)getloadavg(&load, 1);
     const char* core = std::getenv("OPENBLAS_CORETYPE");
     json["conditions"] = {
         {"threads", threads},       {"rounds", rounds}, {"cores", std::thread::hardware_concurrency()},
-        {"blas_core", blas.core()}, {"load", load},     {"OPENBLAS_CORETYPE", core != nullptr ? core : ""}};
+        {"blas_core", blas.core()}, {"load", load()},   {"OPENBLAS_CORETYPE", core != nullptr ? core : ""}};
     for (auto& [name, version] : compute::networkVersions()) json["conditions"][name] = version;
     return json;
 }

@@ -19,8 +19,11 @@
 
 #include "compute/composition/fusedrow.h"
 #include "compute/pool.h"
+#include "tests/benchmarks/measuring.h"
 
+using namespace counterpoint;
 using namespace counterpoint::compute;
+using benchmarks::median;
 
 namespace {
 
@@ -84,11 +87,6 @@ double microseconds(const std::function<void()>& work) {
     const double begin = now();
     work();
     return now() - begin;
-}
-
-double median(std::vector<double> x) {
-    std::nth_element(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2), x.end());
-    return x[x.size() / 2];
 }
 
 /// Every byte of a position's rows.
@@ -206,14 +204,12 @@ int main(int argc, char** argv) {
         wideTimes.push_back(microseconds([&] { all(unit, r, one, top(0)); }));
         wideSteps.push_back(microseconds([&] { (void)makeStep(unit, {}, r, one); }));
     }
-    double load = 0;
-    (void)getloadavg(&load, 1);
     const double megabytes =
         1e-6 * static_cast<double>(kVocabulary * sizeof(float) * kSources) * static_cast<double>(count);
     std::printf("{\n  \"positions\": %zu, \"vocabulary\": %zu, \"sources\": %d, \"threads\": %d, \"cores\": %d,\n",
                 count, kVocabulary, kSources, threads, cores);
     std::printf("  \"clock\": \"%s\", \"kernels\": \"%s\", \"load\": %.1f, \"read_gb_per_s\": %.1f,\n",
-                cpu ? "cpu" : "wall", fused::kernels().name, load, 1e3 * megabytes / median(reads[0]));
+                cpu ? "cpu" : "wall", fused::kernels().name, benchmarks::load(), 1e3 * megabytes / median(reads[0]));
     for (std::size_t i = 0; i < measures.size(); ++i)
         print(measures[i].name, median(times[i]), median(reads[i]), count, false);
     std::printf("  \"draw_us\": %.1f,\n", median(draws));

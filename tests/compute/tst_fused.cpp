@@ -158,6 +158,27 @@ class TestFused : public QObject {
         }
     }
 
+    /// The listed tokens are the first of their blocks, so that the list reaches down to a block's own bound.
+    void oneListedTokenInEachBlock() {
+        Case c = caseOf(kShapes[2], 1);
+        std::mt19937 gen(4);
+        std::normal_distribution<> normal;
+        std::vector<double> logits(22 * 512);
+        for (auto& row : c.rows) {
+            for (double& x : logits) x = normal(gen);
+            for (std::size_t b = 0; b < 22; ++b)
+                logits[b * 512 + b * 37 % 512] = 30 - 0.3 * static_cast<double>(b * 7 % 22);
+            row = logSoftmaxRow(logits);
+        }
+        const Storage<float> in(c.rows, 1);
+        Stages<float> stages;
+        const Step step = makeStep(c.recipe, {}, in.source, stages);
+        std::vector<TokenId> top;
+        topTokens(std::span<const float>(stages.temperature), 20, top);
+        QCOMPARE(step.top.size(), top.size());
+        for (std::size_t i = 0; i < top.size(); ++i) QCOMPARE(step.top[i].token, top[i]);
+    }
+
     /// What was measured when a row was kept gives the same bits as measuring it now.
     void factsKeptWithTheRows() {
         Stages<float> stages;
