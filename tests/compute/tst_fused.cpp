@@ -4,6 +4,7 @@
 #include <random>
 
 #include "compute/composition/compose.h"
+#include "compute/composition/fused/kernels.h"
 #include "tests/support/fixture.h"
 #include "tests/support/rows.h"
 
@@ -37,6 +38,7 @@ const Shape kShapes[] = {
     {"excluded tokens, default weights", 800, 4, 0.7, true, false, 1},
     {"top-p", 1300, 4, 0.9, false, true, 0.9},
     {"top-p and excluded tokens", 1300, 4, 0.9, true, true, 0.8},
+    {"nine specialists, default weights", 700, 10, 0.8, false, false, 1},
     {"more blocks than listed tokens", 11000, 3, 0.7, false, true, 1},
     {"more blocks, few tokens left", 11000, 2, 0.7, true, true, 0.5},
     {"each block far above the one before", 1500, 4, 1.0, false, true, 1, 60},
@@ -118,12 +120,14 @@ class TestFused : public QObject {
         for (unsigned seed = 0; seed < 30; ++seed) {
             const Case c = caseOf(kShapes[shape], seed);
             const Position position = seed % 6;
-            const Storage<float> in(c.rows, position);
+            Storage<float> in(c.rows, position);
             std::vector<std::vector<double>> stored;
             for (const auto& row : in.data) stored.emplace_back(row.begin(), row.end());
             const Storage<double> exact(stored, position);
             compose<double>(c.recipe, {}, exact.source, plain);
             const Diagnostics wanted = diagnose<double>(c.recipe, {}, exact.source, plain);
+            if (seed % 2 == 1)  // as a trace keeps them
+                for (const auto& row : in.source.rows) in.source.facts.push_back(factsOf(row, in.source.rows[0]));
             const Step step = makeStep(c.recipe, {}, in.source, stages);
             QVERIFY2(stages.priors.empty(), "this case did not go through the fused pass");
 
@@ -158,6 +162,19 @@ class TestFused : public QObject {
         }
     }
 
+    /// A first block without anything left, at every temperature: R5 stays what it is.
+    void nothingInTheFirstBlock() {
+        std::vector<double> row(600, kOut);
+        row[550] = row[580] = std::log(0.5);
+        const Storage<float> in({row});
+        Recipe r = recipeOf({});
+        Stages<float> stages;
+        for (r.temperature = 2e-3; r.temperature < 0.02; r.temperature += 1e-5) {
+            const Diagnostics d = makeStep(r, {}, in.source, stages).diagnostics;
+            QVERIFY2(d.tv < 1e-5 && d.js < 1e-5 && d.klFromBase < 1e-5, qPrintable(QString::number(r.temperature)));
+        }
+    }
+
     /// The listed tokens are the first of their blocks, so that the list reaches down to a block's own bound.
     void oneListedTokenInEachBlock() {
         Case c = caseOf(kShapes[2], 1);
@@ -179,6 +196,20 @@ class TestFused : public QObject {
         for (std::size_t i = 0; i < top.size(); ++i) QCOMPARE(step.top[i].token, top[i]);
     }
 
+    /// Z of a source alone is not its own sum where the base excludes what it says.
+    void onlyTheBaseExcludes() {
+        Case c = caseOf(kShapes[2], 1);
+        for (std::size_t v = 5; v < 50; ++v) c.rows[0][v] = kOut;
+        const Storage<float> in(c.rows, 1);
+        const Storage<double> exact(c.rows, 1);
+        Stages<float> stages;
+        Stages<double> plain;
+        compose<double>(c.recipe, {}, exact.source, plain);
+        const double wanted = diagnose<double>(c.recipe, {}, exact.source, plain).interference;
+        const double got = makeStep(c.recipe, {}, in.source, stages).diagnostics.interference;
+        QVERIFY2(std::abs(got - wanted) < 1e-4, qPrintable(QStringLiteral("got %1, wanted %2").arg(got).arg(wanted)));
+    }
+
     /// What was measured when a row was kept gives the same bits as measuring it now.
     void factsKeptWithTheRows() {
         Stages<float> stages;
@@ -197,6 +228,20 @@ class TestFused : public QObject {
         }
     }
 
+    /// They are believed, where there is one for each row.
+    void factsAreNotMeasuredAgain() {
+        Stages<float> stages;
+        Storage<float> in(caseOf(kShapes[2], 1).rows, 1);
+        const Recipe r = recipeOf({1, 1, 1});
+        const double own = makeStep(r, {}, in.source, stages).diagnostics.interference;
+        for (const auto& row : in.source.rows) in.source.facts.push_back(factsOf(row, in.source.rows[0]));
+        in.source.facts[1].logMass += 1;
+        const double told = makeStep(r, {}, in.source, stages).diagnostics.interference;
+        QVERIFY(std::abs(told - (own - 1)) < 1e-4);
+        in.source.facts.emplace_back();
+        QVERIFY(std::abs(makeStep(r, {}, in.source, stages).diagnostics.interference - own) < 1e-4);
+    }
+
     void factsOfARow() {
         std::vector<float> row{-2, kExcluded, -0.25f, -0.25f, -3}, base{-1, -1, -1, kExcluded, -1};
         RowFacts f = factsOf(row, base);
@@ -205,7 +250,7 @@ class TestFused : public QObject {
         QCOMPARE(f.excluded, std::int64_t{1});
         QVERIFY(f.proper && std::isinf(f.activity));
         QVERIFY(std::abs(f.logMass - std::log(std::exp(-2.0) + 2 * std::exp(-0.25) + std::exp(-3.0))) < 1e-6);
-        base[3] = -2;
+        base[1] = kExcluded, base[3] = -2;  // excluded by both: nothing is lost
         double kl = 0;
         for (std::size_t v : {0u, 2u, 3u, 4u}) kl += std::exp(double(row[v])) * double(row[v] - base[v]);
         QVERIFY(std::abs(factsOf(row, base).activity - kl) < 1e-6);
@@ -235,8 +280,15 @@ class TestFused : public QObject {
         QVERIFY(plainly([](Recipe& r) { r.eosPolicy = EosPolicy::Mean; }));
         QVERIFY(plainly([](Recipe& r) { r.plausibility = Plausibility{}; }));
         QVERIFY(plainly([](Recipe& r) { r.specialists[0].mask.tokens = std::vector<TokenId>{1, 2}; }));
-        QVERIFY(plainly([](Recipe& r) { r.specialists[0].weight = 40; }));
-        QVERIFY(plainly([](Recipe& r) { r.temperature = 1e-5; }));
+        QVERIFY(plainly([](Recipe& r) { r.specialists[0].weight = 17; }));
+        QVERIFY(plainly([](Recipe& r) { r.specialists[0].weight = r.specialists[1].weight = 9; }));
+        QVERIFY(plainly([](Recipe& r) { r.specialists[0].weight = -(r.specialists[1].weight = 9); }));
+        QVERIFY(plainly([](Recipe& r) { r.temperature = 9e-4; }));
+        QVERIFY(plainly([](Recipe& r) {
+            r.specialists[0].weight = 0.1;
+            r.specialists.assign(fused::kMostTerms + 1, r.specialists[0]);
+        }));
+        QVERIFY(!plainly([](Recipe& r) { r.eosPolicy = EosPolicy::Mean, r.stopIds.clear(); }));
         const std::vector<PriorTerm> priors{{"p", 1, {3}, {2}}};
         (void)makeStep(c.recipe, priors, in.source, stages);
         QVERIFY(stages.priors[3] != stages.composed[3]);

@@ -56,7 +56,12 @@ class TestGguf : public QObject, Scratch {
     }
 
     void everyKindOfValue() {
-        const auto gguf = opened(example().bytes());
+        GgufWriter w = example();
+        w.entry("tiny", 1) += GgufWriter::raw<std::int8_t>(-3);
+        w.entry("short", 3) += GgufWriter::raw<std::int16_t>(-300);
+        const auto gguf = opened(w.bytes());
+        QCOMPARE(gguf->integer("tiny"), std::optional<std::int64_t>(-3));
+        QCOMPARE(gguf->integer("short"), std::optional<std::int64_t>(-300));
         QCOMPARE(gguf->text("general.architecture"), std::optional<std::string>("llama"));
         QCOMPARE(gguf->integer("whole"), std::optional<std::int64_t>(4'000'000'000));
         QCOMPARE(gguf->integer("negative"), std::optional<std::int64_t>(-5));
@@ -109,6 +114,14 @@ class TestGguf : public QObject, Scratch {
             QCOMPARE(gguf->find("b")->bytes.size(), std::size_t{18});
             QVERIFY(gguf->find("c") == nullptr);
         }
+    }
+
+    void tableInAnyOrder() {
+        GgufWriter w;
+        w.tensorAt("late", 0, {8}, 32);
+        w.tensor("early", {8}, std::vector<float>(8));
+        const auto gguf = opened(w.bytes() + std::string(32, '\0'));
+        QCOMPARE(gguf->find("late")->bytes.data() - gguf->find("early")->bytes.data(), std::ptrdiff_t{32});
     }
 
     void anotherAlignment() {

@@ -40,7 +40,7 @@ struct Pass {
     float* score;      ///< [n] s(v)
     float* blockTop;   ///< [blocks] max of s
     float* masses;     ///< [n] e^{(s − shift)/τ} for finish(); null: not asked for
-    float* shift;      ///< [blocks] what `masses` are relative to
+    float* shift;      ///< [blocks] what `masses` are relative to; −∞ where nothing was left so far
 };
 
 /// Sums of e^{s − top} and e^{(s − top)/τ}; u = s/τ − log p_b.
