@@ -171,7 +171,9 @@ TextPanel::TextPanel(model::Document& document, QWidget* parent) : QWidget(paren
 }
 
 void TextPanel::fitBar() {
-    // In one line where it is whole there, else in two.
+    // In one line where it is whole there, else in two. The groups would tell what they measured before the last text.
+    m_bar->invalidate();
+    m_bar->activate();
     const QMargins margins = m_bar->contentsMargins();
     const int whole = m_bar->itemAt(0)->sizeHint().width() + m_bar->itemAt(1)->sizeHint().width() + spacing::wide +
                       margins.left() + margins.right();
