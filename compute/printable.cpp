@@ -1,5 +1,7 @@
 #include "compute/printable.h"
 
+#include "compute/text/utf8.h"
+
 namespace counterpoint::compute {
 
 std::string printable(std::string_view text) {
@@ -10,21 +12,27 @@ std::string printable(std::string_view text) {
         out += kDigits[byte >> 4];
         out += kDigits[byte & 15];
     };
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const auto byte = static_cast<unsigned char>(text[i]);
-        const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0u;
-        if (byte == '\n' || byte == '\r' || byte == '\t') {
+    for (; !text.empty();) {
+        const utf8::Step step = utf8::next(text);
+        const std::string_view character = text.substr(0, step.length);
+        text.remove_prefix(step.length);
+        if (step.kind != utf8::Kind::Complete)
+            for (const char byte : character) escape(static_cast<unsigned char>(byte));
+        else if (character == "\n" || character == "\r" || character == "\t")
             out += ' ';
-        } else if (byte < 0x20 || byte == 0x7F) {
-            escape(byte);
-        } else if (byte == 0xC2 && next >= 0x80 && next < 0xA0) {  // U+0080 to U+009F: controls too
-            escape(static_cast<unsigned char>(next));
-            ++i;
-        } else {
-            out += text[i];
-        }
+        else if (step.code < 0x20 || (step.code >= 0x7F && step.code < 0xA0))
+            escape(static_cast<unsigned char>(step.code));
+        else
+            out += character;
     }
     return out;
+}
+
+std::string shortened(std::string_view text, std::size_t bytes) {
+    if (text.size() <= bytes) return std::string(text);
+    std::size_t end = bytes;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+    return std::string(text.substr(0, end)) + "...";
 }
 
 }  // namespace counterpoint::compute

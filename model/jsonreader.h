@@ -5,6 +5,7 @@
 #include "compute/dial.h"
 #include "compute/error.h"
 #include "compute/files/json.h"
+#include "compute/printable.h"
 #include "compute/step.h"
 
 #include <array>
@@ -32,9 +33,7 @@ const char* nameOf(const Names<E, N>& names, E value) {
 }
 
 inline std::string shortly(const OrderedJson& value) {
-    std::string text = value.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
-    if (text.size() > 60) text = text.substr(0, 57) + "...";
-    return text;
+    return compute::shortened(value.dump(-1, ' ', false, OrderedJson::error_handler_t::replace));
 }
 
 /// One object being read: knows where it stands and what nobody has asked for yet.
@@ -148,7 +147,7 @@ class JsonReader {
     /// What nobody asked for; warned about.
     OrderedJson unknown(std::vector<std::string>& warnings) {
         for (const auto& [key, value] : m_rest.items())
-            warnings.push_back(m_where + ": the key \"" + key + "\" is unknown; it is kept as it is.");
+            warnings.push_back(compute::printable(m_where + ": the key \"" + key + "\" is unknown; it is kept as it is."));
         return std::move(m_rest);
     }
 

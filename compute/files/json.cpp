@@ -70,8 +70,8 @@ class Builder {
         if (m_text.find_first_not_of(" \t\r\n") == std::string_view::npos) fail("the file is empty, not JSON", "");
         const bool cut = message.find("unexpected end of input") != std::string_view::npos ||
                          message.find("missing closing quote") != std::string_view::npos;
-        fail(cut ? "the JSON ends too early" : "this is not JSON", token.empty() ? "" : "near " + printable(token),
-             e.what());
+        fail(cut ? "the JSON ends too early" : "this is not JSON",
+             token.empty() ? "" : "near '" + printable(token) + "'", e.what());
         return false;
     }
 

@@ -70,6 +70,8 @@ Rotary gemma3Rotary(const ConfigReader& config, Shape& shape, bool sliding) {
     const compute::Json* nested = config.find("rope_parameters");
     if (nested == nullptr)
         return readRotary(config, sliding ? nullptr : config.find("rope_scaling"), "rope_scaling", shape, defaults);
+    if (!nested->is_object())
+        config.refuse("'rope_parameters' is not an object", "an object or null", nested->type_name());
     const ConfigReader byKind(*nested, config.where());
     for (const char* flat : {"rope_type", "type", "rope_theta", "factor"})
         if (byKind.find(flat) != nullptr)

@@ -42,8 +42,7 @@ const Architecture& find(const ConfigReader& config) {
 void refuseQuantised(const ConfigReader& config) {
     const compute::Json* quantised = config.find("quantization_config");
     if (quantised == nullptr) return;
-    const std::string method =
-        quantised->is_object() ? quantised->value("quant_method", std::string("unnamed")) : "unnamed";
+    const std::string method = ConfigReader(*quantised, config.where()).text("quant_method", "unnamed");
     config.refuse("quantised weights are not supported", "float32, bfloat16 or float16 weights",
                   "quantization_config with method " + method, "open the unquantised model");
 }

@@ -71,6 +71,8 @@ void scaleYarn(const ConfigReader& settings, double N, Shape& shape, Rotary& rot
     const double s = settings.positive("factor", static_cast<double>(shape.maxPositions) / N);
     const YarnScaling by{s, N, settings.positive("beta_fast", 32.0), settings.positive("beta_slow", 1.0),
                          settings.flag("truncate", true)};
+    if (!(rotary.base > 1.0))
+        settings.refuse("the base of yarn's rotary positions is not usable", "'rope_theta' above 1", text(rotary.base));
     if (!(by.fast > by.slow))
         settings.refuse("the ramp of yarn has no extent", "'beta_fast' above 'beta_slow'",
                         text(by.fast) + " and " + text(by.slow));

@@ -1,16 +1,13 @@
 #include "compute/network/configreader.h"
 
-#include <cmath>
-
 #include "compute/error.h"
+#include "compute/printable.h"
 
 namespace counterpoint::network {
 namespace {
 
 std::string shown(const compute::Json& value) {
-    std::string text = value.dump(-1, ' ', false, compute::Json::error_handler_t::replace);
-    if (text.size() > 60) text = text.substr(0, 57) + "...";
-    return text;
+    return compute::shortened(value.dump(-1, ' ', false, compute::Json::error_handler_t::replace));
 }
 
 std::string named(const char* key) { return "the value of '" + std::string(key) + "' is not usable"; }
@@ -47,8 +44,10 @@ std::int64_t ConfigReader::count(const char* key, std::int64_t most, std::option
 double ConfigReader::positive(const char* key, double initial) const {
     const compute::Json* value = find(key);
     if (value == nullptr) return initial;
-    if (!value->is_number() || !(value->get<double>() > 0.0) || !std::isfinite(value->get<double>()))
-        refuse(named(key), "a number above 0", shown(*value));
+    // What is beyond is a mistake, and would become 0 or infinity in the arithmetic.
+    constexpr double kLeast = 1e-30, kMost = 1e30;
+    if (!value->is_number() || value->get<double>() < kLeast || value->get<double>() > kMost)
+        refuse(named(key), "a number above 0, from 1e-30 to 1e30", shown(*value));
     return value->get<double>();
 }
 

@@ -20,7 +20,7 @@ class ConfigReader {
     bool isNull(const char* key) const;
     /// A whole number in [1, most]; `initial` when absent, an error when there is none.
     std::int64_t count(const char* key, std::int64_t most, std::optional<std::int64_t> initial = {}) const;
-    /// A positive finite number.
+    /// A number from 1e-30 to 1e30.
     double positive(const char* key, double initial) const;
     bool flag(const char* key, bool initial) const;
     std::string text(const char* key, const std::string& initial) const;

@@ -44,6 +44,21 @@ const Json& listField(const Json& component, const char* key, const std::string&
     return *it;
 }
 
+std::string metaspaceMark(const Json& component, const std::string& where) {
+    std::string mark = stringField(component, "replacement", "▁", where);
+    if (mark.empty()) throw Error({.where = where, .what = "Metaspace has an empty replacement"});
+    return mark;
+}
+
+void requireGrowth(std::size_t from, std::size_t to, const std::string& where) {
+    constexpr std::size_t kFactor = 32, kAlways = 65'536;
+    if (to > kAlways + kFactor * from)
+        throw Error({.where = where,
+                     .what = "the tokenizer makes " + std::to_string(from) + " bytes of text " + std::to_string(to) +
+                             " bytes long",
+                     .expected = "at most " + std::to_string(kFactor) + " times as many"});
+}
+
 std::vector<Pattern::Span> occurrences(std::string_view text, std::string_view part) {
     std::vector<Pattern::Span> spans;
     for (std::size_t at = 0; (at = text.find(part, at)) != std::string_view::npos; at += part.size())
@@ -66,6 +81,7 @@ Matcher readMatcher(const Json& component, const std::string& where) {
 }
 
 std::string replaced(const std::string& text, const std::vector<Pattern::Span>& spans, std::string_view content) {
+    requireGrowth(text.size(), text.size() + spans.size() * content.size(), {});
     std::string out;
     std::size_t at = 0;
     for (const auto& [begin, end] : spans) {

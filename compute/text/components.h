@@ -63,11 +63,15 @@ bool boolField(const Json& component, const char* key, bool absent, const std::s
 std::string stringField(const Json& component, const char* key, const std::string& absent, const std::string& where);
 std::size_t countField(const Json& component, const char* key, std::size_t absent, const std::string& where);
 const Json& listField(const Json& component, const char* key, const std::string& where);
+/// Metaspace's "replacement", "▁" where absent; never empty.
+std::string metaspaceMark(const Json& component, const std::string& where);
 /// The "pattern" of Replace and Split, {String} or {Regex}: all its matches in a text.
 using Matcher = std::function<std::vector<Pattern::Span>(const std::string& text)>;
 Matcher readMatcher(const Json& component, const std::string& where);
 /// Replace, which is a normalizer and a decoder.
 Normalizer readReplace(const Json& component, const std::string& where);
+/// Error where a text grows beyond all use: replacements of replacements double it with every step.
+void requireGrowth(std::size_t from, std::size_t to, const std::string& where);
 /// The texts of the spans' places; `text` itself where there are none.
 std::string replaced(const std::string& text, const std::vector<Pattern::Span>& spans, std::string_view content);
 std::vector<Pattern::Span> occurrences(std::string_view text, std::string_view part);

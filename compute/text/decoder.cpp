@@ -64,9 +64,11 @@ class DecoderReader {
     bool m_bytes = false;
 
     static std::string same(const std::string& piece) { return piece; }
-    static Step chain(Step before, Step step) {
-        return [before = std::move(before), step = std::move(step)](const std::string& piece) {
-            return step(before(piece));
+    Step chain(Step before, Step step) const {
+        return [before = std::move(before), step = std::move(step), where = m_where](const std::string& piece) {
+            std::string text = step(before(piece));
+            requireGrowth(piece.size(), text.size(), where);
+            return text;
         };
     }
     void then(const Step& step) { then(step, step); }
@@ -103,7 +105,7 @@ class DecoderReader {
 
     /// Where the tokenizer puts a mark before a text, the first piece loses all its marks.
     void addMetaspace(const Json& component) {
-        const std::string mark = stringField(component, "replacement", "▁", m_where);
+        const std::string mark = metaspaceMark(component, m_where);
         const bool old = boolField(component, "add_prefix_space", true, m_where);
         const bool keeps = stringField(component, "prepend_scheme", old ? "always" : "never", m_where) == "never";
         const auto with = [mark](const char* content) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "compute/error.h"
+#include "compute/printable.h"
 #include "compute/text/bpe.h"
 #include "compute/text/bytelevel.h"
 #include "compute/text/ggufsplits.h"
@@ -24,10 +25,7 @@ const std::string kKey = "tokenizer.ggml.";
 
 std::string withSpaces(const std::string& piece) { return replaced(piece, occurrences(piece, kSpaceMark), " "); }
 
-std::string inQuotes(std::string_view text) {
-    std::string out = "'";
-    return (out += text.substr(0, 60)) += "'";
-}
+std::string inQuotes(std::string_view text) { return std::string("'").append(shortened(text)).append("'"); }
 
 /// The tables of the file, checked for their lengths.
 struct Tables {

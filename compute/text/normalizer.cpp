@@ -92,17 +92,9 @@ Normalizer readReplace(const Json& component, const std::string& where) {
     };
 }
 
-Normalizer readNormalizer(const Json& component, const std::string& where) {
-    if (component.is_null()) return [](Word&) {};
-    const std::string type = componentType(component, where);
-    if (type == "Sequence") {
-        std::vector<Normalizer> steps;
-        for (const Json& part : listField(component, "normalizers", where))
-            steps.push_back(readNormalizer(part, where));
-        return [steps](Word& word) {
-            for (const Normalizer& step : steps) step(word);
-        };
-    }
+namespace {
+
+Normalizer readOne(const Json& component, const std::string& type, const std::string& where) {
     if (type == "Prepend") {
         const std::string prefix = stringField(component, "prepend", "", where);
         return [prefix](Word& word) {
@@ -121,6 +113,28 @@ Normalizer readNormalizer(const Json& component, const std::string& where) {
         return [map](Word& word) { word.text = map->apply(word.text); };
     }
     refuseComponent(where, "normalizer " + type);
+}
+
+/// A Sequence in a Sequence is as if its parts stood there.
+void add(const Json& component, const std::string& where, std::vector<Normalizer>& steps) {
+    if (component.is_null()) return;
+    const std::string type = componentType(component, where);
+    if (type != "Sequence") return steps.push_back(readOne(component, type, where));
+    for (const Json& part : listField(component, "normalizers", where)) add(part, where, steps);
+}
+
+}  // namespace
+
+Normalizer readNormalizer(const Json& component, const std::string& where) {
+    std::vector<Normalizer> steps;
+    add(component, where, steps);
+    return [steps, where](Word& word) {
+        const std::size_t from = word.text.size();
+        for (const Normalizer& step : steps) {
+            step(word);
+            requireGrowth(from, word.text.size(), where);
+        }
+    };
 }
 
 }  // namespace counterpoint::compute

@@ -8,7 +8,7 @@
 namespace counterpoint::compute {
 namespace {
 
-constexpr std::uint32_t kMatchLimit = 1'000'000;
+constexpr std::uint32_t kMatchLimit = 1'000'000, kHeapKibibytes = 65'536;
 
 std::string messageOf(int code) {
     std::string text(256, '\0');
@@ -45,6 +45,7 @@ Pattern::Pattern(std::string_view expression, const std::string& where) : m_wher
              .what = "the pattern cannot be read: " + messageOf(error) + ", at character " + std::to_string(place)});
     compiled->context.reset(pcre2_match_context_create(nullptr));
     pcre2_set_match_limit(compiled->context.get(), kMatchLimit);
+    pcre2_set_heap_limit(compiled->context.get(), kHeapKibibytes);
     m_compiled = std::move(compiled);
 }
 

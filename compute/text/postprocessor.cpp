@@ -1,4 +1,6 @@
 // Post-processors of a tokenizer.json: what stands around a text.
+#include <limits>
+
 #include "compute/error.h"
 #include "compute/text/components.h"
 
@@ -7,6 +9,10 @@ namespace {
 
 using Mark = Surroundings::Mark;
 
+bool isId(const Json& value) {
+    return value.is_number_unsigned() && value.get<std::uint64_t>() <= std::numeric_limits<TokenId>::max();
+}
+
 /// The ids a template's special token stands for; by its name where the template does not say.
 std::vector<Mark> marksOf(const std::string& name, const Json& specialTokens, const std::string& where) {
     const auto entry = specialTokens.find(name);
@@ -14,7 +20,7 @@ std::vector<Mark> marksOf(const std::string& name, const Json& specialTokens, co
     const Json &ids = listField(*entry, "ids", where), &names = listField(*entry, "tokens", where);
     std::vector<Mark> marks;
     for (std::size_t i = 0; i < ids.size() && i < names.size(); ++i) {
-        if (!ids[i].is_number_unsigned() || !names[i].is_string())
+        if (!isId(ids[i]) || !names[i].is_string())
             throw Error({.where = where, .what = "the post_processor's special token '" + name + "' has no id"});
         marks.push_back({.name = names[i].get<std::string>(), .id = ids[i].get<TokenId>()});
     }
@@ -42,7 +48,7 @@ void addTemplate(const Json& component, Surroundings& result, const std::string&
 
 Mark pairField(const Json& component, const char* key, const std::string& where) {
     const Json& pair = listField(component, key, where);
-    if (pair.size() != 2 || !pair[0].is_string() || !pair[1].is_number_unsigned())
+    if (pair.size() != 2 || !pair[0].is_string() || !isId(pair[1]))
         throw Error({.where = where, .what = std::string(key) + " is not a token and its id"});
     return {.name = pair[0].get<std::string>(), .id = pair[1].get<TokenId>()};
 }

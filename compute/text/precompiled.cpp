@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "compute/error.h"
+#include "compute/text/components.h"
 #include "compute/text/utf8.h"
 
 namespace counterpoint::compute {
@@ -90,7 +91,8 @@ std::optional<std::string_view> Precompiled::find(std::string_view chunk) const 
         node ^= offsetOf(unit);
         if (!hasLeaf(unit)) continue;
         const std::size_t begin = node < m_units.size() ? valueOf(m_units[node]) : m_texts.size();
-        if (begin >= m_texts.size()) return std::nullopt;
+        // Nowhere, or into the middle of a character: no text of this map.
+        if (begin >= m_texts.size() || (static_cast<unsigned char>(m_texts[begin]) & 0xC0) == 0x80) return std::nullopt;
         return std::string_view(m_texts).substr(begin, m_texts.find('\0', begin) - begin);
     }
     return std::nullopt;
@@ -101,6 +103,7 @@ std::string Precompiled::apply(const std::string& text) const {
     std::string out;
     std::size_t at = 0;
     for (const std::size_t length : graphemes(text, m_where)) {
+        requireGrowth(text.size(), out.size(), m_where);
         std::string_view grapheme = std::string_view(text).substr(at, length);
         at += length;
         if (length < shortGrapheme) {

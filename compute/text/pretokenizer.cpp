@@ -109,7 +109,7 @@ Behaviour behaviourOf(const Json& component, const std::string& absent, const st
 }
 
 PreTokenizer readMetaspace(const Json& component, const std::string& where) {
-    const std::string mark = stringField(component, "replacement", "▁", where);
+    const std::string mark = metaspaceMark(component, where);
     const bool old = boolField(component, "add_prefix_space", true, where);
     const std::string scheme = stringField(component, "prepend_scheme", old ? "always" : "never", where);
     const bool cut = boolField(component, "split", true, where);
@@ -160,20 +160,13 @@ Spans wordsAndMarks(const std::string& text) {
     return spans;
 }
 
-}  // namespace
+std::size_t bytesOf(const std::vector<Word>& words) {
+    std::size_t bytes = 0;
+    for (const Word& word : words) bytes += word.text.size();
+    return bytes;
+}
 
-PreTokenizer readPreTokenizer(const Json& component, const std::string& where) {
-    if (component.is_null()) return eachWord([](Word word, std::vector<Word>& out) { out.push_back(std::move(word)); });
-    const std::string type = componentType(component, where);
-    if (type == "Sequence") {
-        std::vector<PreTokenizer> steps;
-        for (const Json& part : listField(component, "pretokenizers", where))
-            steps.push_back(readPreTokenizer(part, where));
-        return [steps](std::vector<Word> words) {
-            for (const PreTokenizer& step : steps) words = step(std::move(words));
-            return words;
-        };
-    }
+PreTokenizer readOne(const Json& component, const std::string& type, const std::string& where) {
     if (type == "ByteLevel") return readByteLevel(component, where);
     if (type == "Metaspace") return readMetaspace(component, where);
     if (type == "FixedLength") return readFixedLength(component, where);
@@ -199,6 +192,29 @@ PreTokenizer readPreTokenizer(const Json& component, const std::string& where) {
         return [=](std::vector<Word> words) { return marks(atSpaces(std::move(words))); };
     }
     refuseComponent(where, "pre_tokenizer " + type);
+}
+
+/// A Sequence in a Sequence is as if its parts stood there.
+void add(const Json& component, const std::string& where, std::vector<PreTokenizer>& steps) {
+    const std::string type = componentType(component, where);
+    if (type != "Sequence") return steps.push_back(readOne(component, type, where));
+    for (const Json& part : listField(component, "pretokenizers", where)) add(part, where, steps);
+}
+
+}  // namespace
+
+PreTokenizer readPreTokenizer(const Json& component, const std::string& where) {
+    if (component.is_null()) return eachWord([](Word word, std::vector<Word>& out) { out.push_back(std::move(word)); });
+    std::vector<PreTokenizer> steps;
+    add(component, where, steps);
+    return [steps, where](std::vector<Word> words) {
+        const std::size_t from = bytesOf(words);
+        for (const PreTokenizer& step : steps) {
+            words = step(std::move(words));
+            requireGrowth(from, bytesOf(words), where);
+        }
+        return words;
+    };
 }
 
 }  // namespace counterpoint::compute

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "compute/error.h"
+#include "compute/printable.h"
 #include "compute/text/bpe.h"
 #include "compute/text/pipelinetokenizer.h"
 #include "compute/text/unigram.h"
@@ -11,8 +12,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Above this an id is a mistake, not a vocabulary (the largest of today has 262,144).
-constexpr std::int64_t kMaxSize = 4'000'000;
+/// Above this an id is a mistake, not a vocabulary (the largest of today has 262,144); so is one far above the number
+/// of tokens, which would make a small file take much memory.
+constexpr std::int64_t kMaxSize = 4'000'000, kHoles = 65'536, kHolesPerToken = 16;
 
 class Reader {
   public:
@@ -28,28 +30,36 @@ class Reader {
         Normalizer normalizer = readNormalizer(part("normalizer"), m_where);
         PreTokenizer preTokenizer = readPreTokenizer(part("pre_tokenizer"), m_where);
 
+        m_idLimit =
+            std::min(kMaxSize, kHoles + kHolesPerToken * (count(model, "vocab") + count(m_json, "added_tokens")));
         type == "BPE" ? readPieces(model) : readScoredPieces(model);
         if (m_vocabulary.entries.empty()) fail("the vocabulary is empty");
         readAdded();
         readSurroundings();
         applySpecialTokens(m_vocabulary, special);
         PipelineParts parts{.model = type == "BPE" ? bpe(model) : unigram(model),
-                    .normalizer = normalizer,
-                    .preTokenizer = std::move(preTokenizer),
-                    .raw = splitter(false, normalizer),
-                    .normalized = splitter(true, normalizer)};
+                            .normalizer = normalizer,
+                            .preTokenizer = std::move(preTokenizer),
+                            .raw = splitter(false, normalizer),
+                            .normalized = splitter(true, normalizer)};
         return std::make_shared<PipelineTokenizer>(std::move(m_vocabulary), std::move(parts), m_where);
     }
 
   private:
     std::string m_where;
     Json m_json;
+    std::int64_t m_idLimit = kHoles;
     Decoder m_decoder;
     Vocabulary m_vocabulary;
     std::vector<UnigramPiece> m_scored;
 
     [[noreturn]] void fail(std::string what) const { throw Error({.where = m_where, .what = std::move(what)}); }
     Json part(const char* name) const { return m_json.contains(name) ? m_json[name] : Json(); }
+
+    static std::int64_t count(const Json& in, const char* key) {
+        const auto list = in.find(key);
+        return list == in.end() ? 0 : static_cast<std::int64_t>(list->size());
+    }
 
     /// Absent in older files: BPE has merges, Unigram a list of pieces.
     std::string typeOf(const Json& model) const {
@@ -66,8 +76,8 @@ class Reader {
     }
 
     TokenId idFrom(const Json& value, const std::string& piece) const {
-        if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= static_cast<std::uint64_t>(kMaxSize))
-            fail("the id of token '" + piece + "' is not a number from 0 to " + std::to_string(kMaxSize - 1));
+        if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= static_cast<std::uint64_t>(m_idLimit))
+            fail("the id of token '" + piece + "' is not a number from 0 to " + std::to_string(m_idLimit - 1));
         return static_cast<TokenId>(value.get<std::uint64_t>());
     }
 
@@ -208,11 +218,11 @@ class Reader {
     void addMerge(Bpe& bpe, const Json& merge) const {
         if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string())
             return bpe.addMerge(merge[0].get_ref<const std::string&>(), merge[1].get_ref<const std::string&>());
-        if (!merge.is_string()) fail("a merge is neither \"a b\" nor [\"a\", \"b\"]: " + merge.dump().substr(0, 60));
+        if (!merge.is_string()) fail("a merge is neither \"a b\" nor [\"a\", \"b\"]: " + shortened(merge.dump()));
         const std::string_view text = merge.get_ref<const std::string&>();
         const std::size_t space = text.find(' ');
         if (space == std::string_view::npos || text.find(' ', space + 1) != std::string_view::npos)
-            fail("the merge '" + std::string(text.substr(0, 60)) + "' is not two pieces with one space between");
+            fail("the merge '" + shortened(text) + "' is not two pieces with one space between");
         bpe.addMerge(text.substr(0, space), text.substr(space + 1));
     }
 

@@ -89,6 +89,8 @@ void applySpecialTokens(Vocabulary& vocabulary, const SpecialTokens& special) {
         Vocabulary::Entry& entry = vocabulary.entries[static_cast<std::size_t>(*id)];
         entry.control = true;
         entry.bytes.clear();
+        for (AddedToken& token : vocabulary.added)
+            if (token.id == *id) token.special = true;  // found in a text where control tokens are asked for only
     }
     vocabulary.addsBos = vocabulary.bos.has_value() && special.addBos.value_or(vocabulary.addsBos);
     std::vector<TokenId>& before = vocabulary.before;
