@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kStateVersion = 2;  // of saveState: raise when docks change their names
 constexpr QSize kFirstSize{1440, 900};
-constexpr int kRackWidth = 272, kDialsWidth = 324;
+constexpr int kRackWidth = 272, kDialsWidth = 324, kRoomy = 1440, kLeastRack = 248;
 constexpr std::array kSides = {"dock.rack", "dock.dials"};
 constexpr std::array kTrace = {"dock.drift", "dock.entropy",      "dock.activity",   "dock.interference",
                                "dock.eos",   "dock.drift_stages", "dock.divergences"};
@@ -126,22 +126,26 @@ void Perspectives::proportion() {
         rows({ledger, text}, {height(55), height(45)});
         return;
     }
-    m_widths = {{rack, kRackWidth}, {dials, kDialsWidth}};
-    const int middle = std::max(100, m_window.width() - kRackWidth - kDialsWidth);
+    // On a small screen the sides are as narrow as they can be, so that the tables' numbers fit beside each other.
+    const bool roomy = m_window.width() >= kRoomy;
+    const int rackWidth = roomy ? kRackWidth : std::max(kLeastRack, rack->minimumSizeHint().width());
+    const int dialsWidth = roomy ? kDialsWidth : dials->minimumSizeHint().width();
+    m_widths = {{rack, rackWidth}, {dials, dialsWidth}};
+    const int middle = std::max(100, m_window.width() - rackWidth - dialsWidth);
     const auto part = [middle](int percent) { return middle * percent / 100; };
     if (m_current == QLatin1String("Priors")) {
-        columns({rack, text, ledger, dials}, {kRackWidth, part(54), part(46), kDialsWidth});
+        columns({rack, text, ledger, dials}, {rackWidth, part(59), part(41), dialsWidth});
         rows({rack, dock("dock.priors")}, {height(60), height(40)});
         rows({text, distribution}, {height(40), height(60)});
         rows({ledger, front}, {height(60), height(40)});
     } else if (m_current == QLatin1String("Routing")) {
-        columns({rack, dock("dock.activity"), front, dials}, {kRackWidth, part(50), part(50), kDialsWidth});
+        columns({rack, dock("dock.activity"), front, dials}, {rackWidth, part(50), part(50), dialsWidth});
         rows({rack, dock("dock.routing")}, {height(60), height(40)});
         rows({text, front}, {height(42), height(58)});
     } else {
-        columns({rack, text, dials}, {kRackWidth, middle, kDialsWidth});
-        columns({distribution, ledger}, {part(55), part(45)});
-        rows({text, distribution, front}, {height(27), height(43), height(30)});
+        columns({rack, text, dials}, {rackWidth, middle, dialsWidth});
+        columns({distribution, ledger}, {part(59), part(41)});
+        rows({text, distribution, front}, {height(28), height(45), height(27)});
     }
 }
 

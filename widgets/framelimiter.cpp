@@ -22,6 +22,11 @@ void FrameLimiter::request() {
     m_timer.start(static_cast<int>(std::clamp<qint64>(kFrameMs - since, 0, kFrameMs)));
 }
 
+void FrameLimiter::now() {
+    m_timer.stop();
+    fire();
+}
+
 void FrameLimiter::fire() {
     if (!m_pending || !m_target->isVisible()) return;
     m_pending = false;

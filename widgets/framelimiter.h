@@ -19,6 +19,8 @@ class FrameLimiter : public QObject {
     FrameLimiter(QWidget* target, std::function<void()> draw);
     void request();
     bool pending() const { return m_pending; }
+    /// What is pending, at once: before a paint that would show what was.
+    void now();
     bool eventFilter(QObject* watched, QEvent* event) override;
 
   private:

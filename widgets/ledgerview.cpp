@@ -18,8 +18,9 @@ LedgerView::LedgerView(QWidget* parent)
     auto* splitter = new QSplitter(Qt::Vertical, this);
     splitter->addWidget(m_panel);
     splitter->addWidget(m_table);
-    splitter->setStretchFactor(0, 3);
-    splitter->setStretchFactor(1, 2);
+    splitter->setStretchFactor(0, kPlotShare);
+    splitter->setStretchFactor(1, kTableShare);
+    splitter->setSizes({100 * kPlotShare, 100 * kTableShare});
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(splitter);

@@ -9,7 +9,37 @@ namespace {
 constexpr int kPadding = spacing::normal;  // between columns
 constexpr int kRowHeight = 20;             // there is never room for all rows
 constexpr int kWidestHead = 140;           // longer heads end in "…" and are told on hover
-constexpr int kNarrowestName = 72;
+constexpr int kNarrowestName = 64;
+
+/// Rows are shown whole or not at all, and the names take the room that the numbers leave.
+class NumberTable final : public QTableWidget {
+  public:
+    using QTableWidget::QTableWidget;
+    void fitNames() {
+        QHeaderView& header = *horizontalHeader();
+        if (header.count() == 0) return;
+        const int room = viewport()->width() - (header.length() - header.sectionSize(0));
+        const bool fits = room >= kNarrowestName;
+        header.setSectionResizeMode(0, fits ? QHeaderView::Stretch : QHeaderView::Fixed);
+        if (!fits) header.resizeSection(0, kNarrowestName);  // then the numbers are scrolled to
+    }
+
+  protected:
+    void updateGeometries() override {
+        if (m_fitting) return;
+        m_fitting = true;
+        QTableWidget::updateGeometries();
+        const QMargins margins = viewportMargins();
+        const int room = viewport()->height() + margins.bottom(), rows = verticalHeader()->length();
+        const int cut = room < rows && room > kRowHeight ? room % kRowHeight : 0;
+        setViewportMargins(margins.left(), margins.top(), margins.right(), cut);
+        fitNames();
+        m_fitting = false;
+    }
+
+  private:
+    bool m_fitting = false;
+};
 
 void setCell(QTableWidget& table, int row, int column, const QString& text, Ink ink, bool strong, Qt::Alignment side) {
     QTableWidgetItem* item = table.item(row, column);
@@ -30,7 +60,7 @@ void setCell(QTableWidget& table, int row, int column, const QString& text, Ink 
 }  // namespace
 
 QTableWidget* makeNumberTable(QWidget* parent) {
-    auto* table = new QTableWidget(parent);
+    auto* table = new NumberTable(parent);
     table->setEditTriggers(QAbstractItemView::NoEditTriggers);
     table->setSelectionBehavior(QAbstractItemView::SelectRows);
     table->setShowGrid(false);
@@ -55,7 +85,6 @@ void setTableShape(QTableWidget& table, const std::vector<Column>& columns, int 
     QFont bold = numberFont(table.font());
     bold.setBold(true);
     const QFontMetrics numbers(numberFont(table.font())), strong(bold), words(header.font());
-    int room = table.viewport()->width();
     for (int c = 0; c < count; ++c) {
         const Column& column = columns[static_cast<std::size_t>(c)];
         QTableWidgetItem* head = table.horizontalHeaderItem(c);
@@ -71,10 +100,8 @@ void setTableShape(QTableWidget& table, const std::vector<Column>& columns, int 
         const int word = std::min(words.horizontalAdvance(column.head), kWidestHead);
         header.resizeSection(
             c, std::max(word, (column.strong ? strong : numbers).horizontalAdvance(column.widest)) + kPadding);
-        room -= header.sectionSize(c);
     }
-    header.setSectionResizeMode(0, room < kNarrowestName ? QHeaderView::Fixed : QHeaderView::Stretch);
-    if (room < kNarrowestName) header.resizeSection(0, kNarrowestName);  // then the numbers are scrolled to
+    static_cast<NumberTable&>(table).fitNames();
 }
 
 void setText(QTableWidget& table, int row, int column, const QString& text, Ink ink, bool strong) {

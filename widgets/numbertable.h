@@ -9,6 +9,9 @@
 
 namespace counterpoint::widgets {
 
+/// Where a plot stands above its table: five rows on a small screen.
+constexpr int kPlotShare = 11, kTableShare = 9;
+
 enum class Ink { Normal, Quiet };
 
 QTableWidget* makeNumberTable(QWidget* parent);
@@ -18,7 +21,7 @@ struct Column {
     QString head, help, widest;
     bool strong = false;  ///< some of its numbers are
 };
-/// Columns and row count; keeps what fits, so that a live table does not flicker.
+/// Columns and row count of a table made here; keeps what fits, so that a live table does not flicker.
 void setTableShape(QTableWidget& table, const std::vector<Column>& columns, int rows);
 void setText(QTableWidget& table, int row, int column, const QString& text, Ink ink, bool strong = false);
 void setNumber(QTableWidget& table, int row, int column, const QString& text, Ink ink, bool strong = false);

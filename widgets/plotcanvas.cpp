@@ -194,7 +194,7 @@ struct PlotCanvas::Private {
         const double slot = plot->axisRect()->width() / static_cast<double>(scene.plot.x.categories.size());
         const bool upright = widest > slot - scene.px(3);
         plot->xAxis->setTickLabelRotation(upright ? -90 : 0);
-        scene.categoryRoom = upright ? std::max(scene.px(24), 0.28 * plot->viewport().height()) : slot;
+        scene.categoryRoom = upright ? std::max(scene.px(24), 0.36 * plot->viewport().height()) : slot;
     }
     void fitTitle(QCPAxis* axis, const std::string& title) {
         axis->setLabel(fittingTitle(QString::fromStdString(title), plot->axisRect()->height(), scene.metrics()));

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "widgets/framelimiter.h"
 #include "widgets/plotcanvas.h"
@@ -51,7 +52,7 @@ struct PlotView::Private {
     QStackedLayout* stack;
     FrameLimiter frames;
     Look look;
-    bool logarithmic = false, stale = true;
+    bool logarithmic = false, stale = true, resized = false;
     Range visible;
     bool zoomed = false;
     quint64 replots = 0;
@@ -191,6 +192,7 @@ void PlotView::changeEvent(QEvent* event) {
 
 void PlotView::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
+    d->resized = true;
     d->frames.request();
 }
 
@@ -260,6 +262,9 @@ void PlotView::hover(const QPointF& at, const QPoint& global) {
 bool PlotView::eventFilter(QObject* watched, QEvent* event) {
     if (watched != d->canvas.widget()) return QWidget::eventFilter(watched, event);
     switch (event->type()) {
+        case QEvent::Paint:  // of a new size: drawn for the old one it would be seen for a moment
+            if (std::exchange(d->resized, false)) d->frames.now();
+            return false;
         case QEvent::MouseButtonPress: {
             const auto* mouse = static_cast<QMouseEvent*>(event);
             setFocus(Qt::MouseFocusReason);

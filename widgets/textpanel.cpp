@@ -116,15 +116,19 @@ TextPanel::TextPanel(model::Document& document, QWidget* parent) : QWidget(paren
     m_flip->setObjectName(QStringLiteral("flip"));
     m_flip->setProperty("role", QStringLiteral("quiet"));
 
+    const auto group = [](std::initializer_list<QWidget*> widgets) {
+        auto* line = new QHBoxLayout;
+        line->setSpacing(spacing::normal);
+        for (QWidget* widget : widgets) line->addWidget(widget);
+        line->addStretch(1);
+        return line;
+    };
     auto* bar = new QWidget;
-    auto* line = new QHBoxLayout(bar);
-    line->setContentsMargins(spacing::wide, spacing::tight, spacing::wide, spacing::tight);
-    line->setSpacing(spacing::normal);
-    line->addWidget(m_traces);
-    line->addWidget(m_flip);
-    line->addStretch(1);
-    line->addWidget(m_measure);
-    line->addWidget(m_scale);
+    m_bar = new QBoxLayout(QBoxLayout::LeftToRight, bar);
+    m_bar->setContentsMargins(spacing::wide, spacing::tight, spacing::wide, spacing::tight);
+    m_bar->setSpacing(spacing::tight);
+    m_bar->addLayout(group({m_traces, m_flip}), 1);
+    m_bar->addLayout(group({m_measure, m_scale}));
     auto* lower = new QWidget;
     auto* column = new QVBoxLayout(lower);
     column->setContentsMargins(0, 0, 0, 0);
@@ -166,6 +170,21 @@ TextPanel::TextPanel(model::Document& document, QWidget* parent) : QWidget(paren
     readView();
 }
 
+void TextPanel::fitBar() {
+    // In one line where it is whole there, else in two. The groups would tell what they measured before the last text.
+    m_bar->invalidate();
+    m_bar->activate();
+    const QMargins margins = m_bar->contentsMargins();
+    const int whole = m_bar->itemAt(0)->sizeHint().width() + m_bar->itemAt(1)->sizeHint().width() + spacing::wide +
+                      margins.left() + margins.right();
+    m_bar->setDirection(whole <= width() ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
+}
+
+void TextPanel::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    fitBar();
+}
+
 void TextPanel::readTraces() {
     m_traces->clear();
     const auto& traces = m_document.traces();
@@ -200,6 +219,7 @@ void TextPanel::readFlip() {
                                 "stored tokens are only scored. Generate to decode with these dials.")
                                  .arg(*trace->flip)
                            : tr("The present dials draw exactly these tokens."));
+    fitBar();
 }
 
 void TextPanel::readView() {
@@ -207,9 +227,11 @@ void TextPanel::readView() {
     const int row = std::max(0, m_measure->findData(QString::fromStdString(id)));
     m_measure->setCurrentIndex(row);
     const model::StripMeasure& measure = model::stripMeasures()[static_cast<std::size_t>(row)];
-    if (!measure.categorical)
-        return m_scale->setScale(m_strip->scaleMaximum(),
-                                 QString::fromUtf8(measure.unit.data(), static_cast<qsizetype>(measure.unit.size())));
+    if (!measure.categorical) {
+        m_scale->setScale(m_strip->scaleMaximum(),
+                          QString::fromUtf8(measure.unit.data(), static_cast<qsizetype>(measure.unit.size())));
+        return fitBar();
+    }
     std::vector<std::pair<QString, QColor>> names;
     const std::vector<std::string> sources =
         m_document.trace() == nullptr ? m_document.session().sourceNames() : m_document.trace()->sources;
@@ -218,6 +240,7 @@ void TextPanel::readView() {
     names.emplace_back(tr("several"), currentTheme().accent);
     names.emplace_back(tr("nobody"), currentTheme().grey);
     m_scale->setNames(std::move(names));
+    fitBar();
 }
 
 }  // namespace counterpoint::widgets

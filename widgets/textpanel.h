@@ -3,6 +3,7 @@
 // dials), the measure that colours the tokens with its scale, and what is exact and what is teacher-forced (R3).
 // Thread: the window thread.
 
+#include <QBoxLayout>
 #include <QComboBox>
 #include <QLabel>
 #include <QWidget>
@@ -21,7 +22,11 @@ class TextPanel : public QWidget {
     PromptEdit& prompt() { return *m_prompt; }
     TokenStrip& strip() { return *m_strip; }
 
+  protected:
+    void resizeEvent(QResizeEvent* event) override;
+
   private:
+    void fitBar();
     void readTraces();
     void readView();
     void readFlip();
@@ -30,6 +35,7 @@ class TextPanel : public QWidget {
     TokenStrip* m_strip;
     QComboBox *m_traces, *m_measure;
     ScaleBar* m_scale;
+    QBoxLayout* m_bar;
     QLabel* m_flip;
 };
 

@@ -107,10 +107,16 @@ void TokenStrip::layOutNew() {
     }
 }
 
+int TokenStrip::wholeLines() const {
+    return std::max(1, (viewport()->height() - spacing::normal + spacing::tight) / m_lineHeight);
+}
+
+int TokenStrip::firstLine() const { return (verticalScrollBar()->value() + m_lineHeight / 2) / m_lineHeight; }
+
 void TokenStrip::updateBar() {
-    const int height = static_cast<int>(m_lineStarts.size()) * m_lineHeight + 2 * spacing::normal;
-    verticalScrollBar()->setRange(0, std::max(0, height - viewport()->height()));
-    verticalScrollBar()->setPageStep(viewport()->height());
+    const int hidden = std::max(0, static_cast<int>(m_lineStarts.size()) - wholeLines());
+    verticalScrollBar()->setRange(0, hidden * m_lineHeight);
+    verticalScrollBar()->setPageStep(wholeLines() * m_lineHeight);
     verticalScrollBar()->setSingleStep(m_lineHeight);
 }
 
@@ -139,18 +145,23 @@ QColor TokenStrip::colourOf(double value) const {
 QRect TokenStrip::tokenRect(int index) const {
     if (index < 0 || static_cast<std::size_t>(index) >= m_items.size()) return {};
     const Item& item = m_items[static_cast<std::size_t>(index)];
-    return {item.x, spacing::normal + item.line * m_lineHeight - verticalScrollBar()->value(), item.width,
+    return {item.x, spacing::normal + (item.line - firstLine()) * m_lineHeight, item.width,
             m_lineHeight - spacing::tight};
 }
 
 int TokenStrip::tokenAt(const QPoint& place) const {
-    const int line = (place.y() - spacing::normal + verticalScrollBar()->value()) / m_lineHeight;
+    const int below = place.y() - spacing::normal;
+    return below < 0 || below / m_lineHeight >= wholeLines() ? -1
+                                                             : tokenIn(firstLine() + below / m_lineHeight, place.x());
+}
+
+int TokenStrip::tokenIn(int line, int x) const {
     if (line < 0 || static_cast<std::size_t>(line) >= m_lineStarts.size()) return -1;
     const std::size_t next = static_cast<std::size_t>(line) + 1;
     const int end = next < m_lineStarts.size() ? m_lineStarts[next] : static_cast<int>(m_items.size());
     for (int i = m_lineStarts[static_cast<std::size_t>(line)]; i < end; ++i) {
         const Item& item = m_items[static_cast<std::size_t>(i)];
-        if (place.x() >= item.x && place.x() < item.x + item.width + kGap) return i;
+        if (x >= item.x && x < item.x + item.width + kGap) return i;
     }
     return -1;
 }
@@ -168,10 +179,9 @@ void TokenStrip::paintEvent(QPaintEvent*) {
         painter.drawText(viewport()->rect().adjusted(kMargin, 0, -kMargin, 0), Qt::AlignCenter | Qt::TextWordWrap, why);
         return;
     }
-    const int top = verticalScrollBar()->value();
-    const int first = std::clamp((top - spacing::normal) / m_lineHeight, 0, static_cast<int>(m_lineStarts.size()) - 1);
+    const int first = std::min(firstLine(), static_cast<int>(m_lineStarts.size()) - 1);
     for (int i = m_lineStarts[static_cast<std::size_t>(first)]; i < static_cast<int>(m_items.size()); ++i) {
-        if (tokenRect(i).top() > viewport()->height()) break;
+        if (m_items[static_cast<std::size_t>(i)].line >= first + wholeLines()) break;
         drawToken(painter, *trace, i);
     }
 }
@@ -264,21 +274,20 @@ void TokenStrip::keyPressEvent(QKeyEvent* event) {
 }
 
 void TokenStrip::moveLine(int by) {
-    const QRect box = tokenRect(static_cast<int>(m_document.view().cursor));
-    if (box.isNull()) return;
-    const int index = tokenAt(QPoint(box.center().x(), box.center().y() + by * m_lineHeight));
-    if (index >= 0) m_document.setCursor(index);
+    const auto at = static_cast<std::size_t>(m_document.view().cursor);
+    if (at >= m_items.size()) return;
+    const Item& item = m_items[at];
+    if (const int index = tokenIn(item.line + by, item.x + item.width / 2); index >= 0) m_document.setCursor(index);
 }
 
 void TokenStrip::showCursor() {
     m_shownCursor = m_document.view().cursor;
     if (m_document.followsEnd()) return;
-    const QRect box = tokenRect(static_cast<int>(m_shownCursor));
-    if (box.isNull()) return;
-    QScrollBar* bar = verticalScrollBar();
-    if (box.top() < 0) bar->setValue(bar->value() + box.top() - spacing::normal);
-    if (box.bottom() > viewport()->height())
-        bar->setValue(bar->value() + box.bottom() - viewport()->height() + spacing::normal);
+    const auto at = static_cast<std::size_t>(m_shownCursor);
+    if (at >= m_items.size()) return;
+    const int line = m_items[at].line;
+    if (line < firstLine()) verticalScrollBar()->setValue(line * m_lineHeight);
+    if (line >= firstLine() + wholeLines()) verticalScrollBar()->setValue((line - wholeLines() + 1) * m_lineHeight);
 }
 
 void TokenStrip::scrollContentsBy(int, int) {

@@ -1,8 +1,8 @@
 #pragma once
 // TokenStrip: the sequence of the present trace as flowing text, each token coloured by the view's measure, with the
 // shared cursor, the flip (exact | teacher-forced), forced tokens, stages on hover. Custom paint: no widget a token,
-// only new tokens are laid out, only visible ones drawn; scrolling follows the end until a person scrolls up
-// (HAZARDS A19). Mouse and keys (left, right, up, down, home, end) move the cursor. Thread: the window thread.
+// only new tokens are laid out, only visible ones drawn; scrolling goes by whole lines and follows the end until a
+// person scrolls up (HAZARDS A19). Mouse and keys (left, right, up, down, home, end) move the cursor. Thread: the window thread.
 
 #include <QAbstractScrollArea>
 #include <QHash>
@@ -51,6 +51,9 @@ class TokenStrip : public QAbstractScrollArea {
     void follow();
     void layOutNew();
     void updateBar();
+    int wholeLines() const;  ///< that fit into the viewport
+    int firstLine() const;   ///< the one at its top
+    int tokenIn(int line, int x) const;
     void measure();
     void drawToken(QPainter& painter, const model::Trace& trace, int index) const;
     QColor colourOf(double value) const;

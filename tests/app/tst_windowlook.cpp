@@ -7,11 +7,13 @@
 #include <QHelpEvent>
 #include <QLabel>
 #include <QLineEdit>
+#include <QProgressBar>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QSlider>
 #include <QTableWidget>
 #include <QToolTip>
+#include <semaphore>
 
 #include "tests/app/opened.h"
 #include "widgets/heldpanel.h"
@@ -90,7 +92,7 @@ class TestWindowLook : public QObject {
             const QFontMetrics metrics(table->horizontalHeader()->font());
             if (table->isVisible()) {  // the last number keeps its distance from the border
                 QVERIFY2(table->width() - table->viewport()->geometry().right() > 4, qPrintable(table->objectName()));
-                QVERIFY2(perspective != "Priors" || size.width() < 1440 || table->horizontalScrollBar()->maximum() == 0,
+                QVERIFY2(table->horizontalScrollBar()->maximum() == 0,
                          qPrintable(QStringLiteral("%1: %2 pixels are scrolled to")
                                         .arg(table->objectName())
                                         .arg(table->horizontalScrollBar()->maximum())));
@@ -109,10 +111,107 @@ class TestWindowLook : public QObject {
             }
         }
         const auto* traces = o.find<QComboBox>("traces");
-        if (size.width() >= 1440 && perspective == "Compose")
-            QVERIFY2(traces->width() >= traces->sizeHint().width(), qPrintable(traces->currentText()));
+        QVERIFY2(traces->width() >= traces->sizeHint().width(), qPrintable(traces->currentText()));
+        if (perspective == "Compose" || perspective == "Priors") {
+            const auto* table = o.find<QTableWidget>("distribution.table");
+            QVERIFY2(table->viewport()->height() >= 5 * table->rowHeight(0),
+                     qPrintable(QString::number(table->viewport()->height())));
+        }
         const QString keep = qEnvironmentVariable("COUNTERPOINT_PICTURES");
         if (!keep.isEmpty()) o.window->grab().save(keep + '/' + QTest::currentDataTag() + ".png");
+    }
+
+    /// The line between prompt and tokens is whole, whatever it has to say.
+    void theLineOfChoicesIsWhole_data() { nothingIsCutOff_data(); }
+    void theLineOfChoicesIsWhole() {
+        QFETCH(QString, perspective);
+        QFETCH(QSize, size);
+        Opened o(session(), perspective);
+        o.window->resize(size);
+        o.decode();
+        model::Session hot = o.document.session();
+        hot.decoding.temperature = 4;
+        o.document.setSession(hot);
+        QTRY_VERIFY(!o.document.busy() && o.document.trace()->flip.has_value());
+        QCoreApplication::processEvents();
+        const auto* panel = o.find<QDockWidget>("dock.text")->widget();
+        const auto* flip = o.find<QLabel>("flip");
+        QVERIFY(flip->text().contains("teacher-forced"));
+        for (const QWidget* widget : flip->parentWidget()->findChildren<QWidget*>(Qt::FindDirectChildrenOnly)) {
+            const int right = widget->mapTo(panel, QPoint(widget->width(), 0)).x();
+            QVERIFY2(right <= panel->width(), qPrintable(named(*widget)));
+            if (widget->objectName() != "traces")  // its text is told on hover too
+                QVERIFY2(widget->width() >= widget->sizeHint().width(), qPrintable(named(*widget)));
+        }
+    }
+
+    /// No half line at the top or at the bottom of the tokens, wherever they are scrolled to.
+    void linesOfTokensAreWhole() {
+        Opened o(session("base", 400));
+        o.decode();
+        auto* strip = o.find<widgets::TokenStrip>("tokenStrip");
+        auto* bar = strip->verticalScrollBar();
+        QVERIFY(bar->maximum() > 0);
+        const int last = static_cast<int>(o.document.trace()->tokens.size()) - 1;
+        for (const int value : {0, 7, bar->maximum() / 2 + 3, bar->maximum()}) {
+            bar->setValue(value);
+            QSet<int> lines;
+            for (int i = 0; i <= last; ++i) {
+                const QRect box = strip->tokenRect(i);
+                if (strip->tokenAt(box.center()) != i) continue;
+                QVERIFY2(strip->viewport()->rect().contains(box), qPrintable(QString::number(i)));
+                lines << box.top();
+            }
+            QVERIFY2(lines.size() >= 3, qPrintable(QString::number(lines.size())));
+            // What is drawn is what can be clicked: beside the lines there is only ground.
+            const QImage picture = strip->viewport()->grab().toImage();
+            const int top = *std::min_element(lines.begin(), lines.end()),
+                      bottom = *std::max_element(lines.begin(), lines.end()) + strip->tokenRect(0).height();
+            const QRgb ground = picture.pixel(1, 1);
+            for (int y = 0; y < picture.height(); ++y)
+                for (int x = 0; x < picture.width() && (y < top - 2 || y > bottom + 2); ++x)
+                    QVERIFY2(picture.pixel(x, y) == ground, qPrintable(QString("%1 %2").arg(x).arg(y)));
+        }
+        QCOMPARE(strip->tokenAt(strip->tokenRect(last).center()), last);
+        o.document.setCursor(0);
+        QVERIFY(strip->viewport()->rect().contains(strip->tokenRect(1)));
+    }
+
+    /// A perspective is drawn for its own size before it is seen.
+    void aPerspectiveIsDrawnBeforeItIsSeen() {
+        Opened o(session(), QStringLiteral("Compose"));
+        o.decode();
+        o.window->showPerspective(QStringLiteral("Paper"));
+        QTest::qWait(100);
+        o.window->showPerspective(QStringLiteral("Compose"));
+        const QImage first = o.window->grab().toImage();
+        QTest::qWait(100);  // frames that were put off are drawn by then
+        const QImage then = o.window->grab().toImage();
+        int others = 0;
+        for (int y = 0; y < first.height(); ++y)
+            for (int x = 0; x < first.width(); ++x) others += first.pixel(x, y) != then.pixel(x, y) ? 1 : 0;
+        QVERIFY2(others == 0, qPrintable(QString("%1 pixels changed after the first paint").arg(others)));
+    }
+
+    void aLoadOfUnknownLengthMoves() {
+        std::counting_semaphore<3> opened(0);
+        QTemporaryDir folder;
+        QSettings settings(folder.filePath("window.ini"), QSettings::IniFormat);
+        model::Document document(nullptr, [&opened, open = opener()](const auto& path, const auto& options,
+                                                                     std::stop_token stop) {
+            opened.acquire();
+            return open(path, options, stop);
+        });
+        app::MainWindow window(document, settings);
+        window.restore({});
+        window.show();
+        document.setSession(session());
+        auto* progress = window.findChild<QProgressBar*>("status.progress");
+        QTRY_VERIFY(progress->isVisible());
+        QCOMPARE(progress->maximum(), 0);  // it moves by itself
+        opened.release(3);
+        QTRY_VERIFY(document.ready());
+        QTRY_VERIFY(!progress->isVisible());
     }
 
     void rackAndDialsKeepTheirWidth() {

@@ -1,4 +1,5 @@
 // Distribution and ledger as tables and plots, on a real decode of scripted sources, under mouse and keys.
+#include <QHeaderView>
 #include <QSignalSpy>
 #include <QTableWidget>
 #include <cmath>
@@ -108,6 +109,24 @@ class TestViews : public QObject {
             QVERIFY(s.grey.back());  // top-k 5: no kept token is among the others
             QCOMPARE(std::count(s.grey.begin(), s.grey.end() - 1, false), 5);
         }
+    }
+
+    void rowsAreShownWhole_data() {
+        QTest::addColumn<int>("height");
+        for (const int height : {401, 409, 417}) QTest::addRow("%d high", height) << height;
+    }
+    void rowsAreShownWhole() {
+        QFETCH(int, height);
+        Decoded d;
+        DistributionView view;
+        d.show(view);
+        view.resize(420, height);
+        QCoreApplication::processEvents();
+        const QTableWidget& table = view.table();
+        const int row = table.rowHeight(0), seen = table.viewport()->height();
+        QVERIFY(seen > 2 * row && seen < table.rowCount() * row);
+        QCOMPARE(seen % row, 0);
+        QVERIFY(table.height() - table.horizontalHeader()->height() - seen < row + 8);  // no row fits into what is left
     }
 
     void aClickSelectsAndADoubleClickBranches() {
