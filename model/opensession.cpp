@@ -36,8 +36,11 @@ bool namedModel(const fs::path& file) {
 bool isModel(const fs::path& path) {
     if (fs::is_directory(path)) return fs::exists(path / "config.json");
     if (!fs::is_regular_file(path)) return false;
-    if (namedModel(path)) return true;
     const compute::FileKind kind = compute::fileKind(path);
+    if (namedModel(path)) {
+        compute::requireOpens(path, kind);
+        return true;
+    }
     return kind == compute::FileKind::Gguf || kind == compute::FileKind::TorchScript;
 }
 

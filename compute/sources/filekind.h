@@ -20,4 +20,7 @@ enum class FileKind {
 
 COUNTERPOINT_API FileKind fileKind(const std::filesystem::path& file);
 
+/// Errors: Error where a content that is known is of no kind that opens, or not what the file's name promises.
+COUNTERPOINT_API void requireOpens(const std::filesystem::path& file, FileKind kind);
+
 }  // namespace counterpoint::compute

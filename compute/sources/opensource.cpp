@@ -55,30 +55,6 @@ std::string_view promise(const fs::path& file) {
     return file.extension() == ".safetensors" ? "a safetensors file" : "";
 }
 
-/// A content that is known must be what the name promises, and of a kind that opens.
-void requireOpens(const fs::path& file, FileKind kind) {
-    const auto row = std::find_if(kContents.begin(), kContents.end(), [&](const auto& r) { return r.kind == kind; });
-    const std::string_view promised = promise(file);
-    if (row == kContents.end()) {
-        if (namedTorchScript(file))
-            throw Error({.where = file.string(),
-                         .what = "this is not a TorchScript file",
-                         .expected = "a zip archive with code in it",
-                         .found = MappedFile::open(file)->bytes().empty() ? "an empty file" : "something else",
-                         .advice = "save one with torch.jit.script(model).save(FILE)"});
-        return;
-    }
-    if (row->opens && (promised.empty() || promised == row->name)) return;
-    const bool script = promised.empty() || namedTorchScript(file);
-    throw Error({.where = file.string(),
-                 .what = "this is " + std::string(row->name),
-                 .expected = promised.empty() ? "a source" : std::string(promised) + ", as its name says",
-                 .advice = row->kind == FileKind::CutZip ? "copy or download it again"
-                           : row->opens                  ? "rename it"
-                           : script ? "save the model with torch.jit.script(model).save(FILE), or open its folder"
-                                    : kFolderAdvice});
-}
-
 [[noreturn]] void refuseFile(const fs::path& file) {
     const std::string name = file.filename().string();
     for (const NameRow& row : kNames)
@@ -166,6 +142,29 @@ std::unique_ptr<Source> openFile(const fs::path& path, const OpenOptions& option
 }
 
 }  // namespace
+
+void requireOpens(const fs::path& file, FileKind kind) {
+    const auto row = std::find_if(kContents.begin(), kContents.end(), [&](const auto& r) { return r.kind == kind; });
+    const std::string_view promised = promise(file);
+    if (row == kContents.end()) {
+        if (namedTorchScript(file))
+            throw Error({.where = file.string(),
+                         .what = "this is not a TorchScript file",
+                         .expected = "a zip archive with code in it",
+                         .found = MappedFile::open(file)->bytes().empty() ? "an empty file" : "something else",
+                         .advice = "save one with torch.jit.script(model).save(FILE)"});
+        return;
+    }
+    if (row->opens && (promised.empty() || promised == row->name)) return;
+    const bool script = promised.empty() || namedTorchScript(file);
+    throw Error({.where = file.string(),
+                 .what = "this is " + std::string(row->name),
+                 .expected = promised.empty() ? "a source" : std::string(promised) + ", as its name says",
+                 .advice = row->kind == FileKind::CutZip ? "copy or download it again"
+                           : row->opens                  ? "rename it"
+                           : script ? "save the model with torch.jit.script(model).save(FILE), or open its folder"
+                                    : kFolderAdvice});
+}
 
 Source::~Source() = default;
 
