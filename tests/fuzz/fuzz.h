@@ -45,9 +45,9 @@ class Folder {
     std::filesystem::path put(const char* name, std::string_view bytes) const {
         std::filesystem::path file = m_path / name;
         std::FILE* out = std::fopen(file.c_str(), "wb");
-        require(
-            out != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), out) == bytes.size() && std::fclose(out) == 0,
-            "the input can be written to a file");
+        require(out != nullptr, "a file for the input can be made");
+        const bool written = bytes.empty() || std::fwrite(bytes.data(), 1, bytes.size(), out) == bytes.size();
+        require(std::fclose(out) == 0 && written, "the input can be written to a file");
         return file;
     }
 
