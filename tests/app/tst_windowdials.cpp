@@ -89,6 +89,8 @@ class TestWindowDials : public QObject {
         }
         type("0.5");
         QCOMPARE(o.document.session().specialists[0].weight, 0.5);
+        type("\u22120.25");  // the minus of typesetters
+        QCOMPARE(o.document.session().specialists[0].weight, -0.25);
     }
 
     void everyDialOfTheTableIsThere() {

@@ -67,6 +67,10 @@ class TestWindowFiles : public QObject {
         answerUnsaved(o, QMessageBox::Cancel);
         QCOMPARE(o.document.session().prompt, std::string("abc"));
         QVERIFY(dropFile(*o.window, path));
+        answerUnsaved(o, QMessageBox::Save);  // where nothing can be written
+        QCOMPARE(o.document.session().prompt, std::string("abc"));
+        QVERIFY(o.document.modified());
+        QVERIFY(dropFile(*o.window, path));
         answerUnsaved(o, QMessageBox::Discard);
         QCOMPARE(o.document.session().prompt, std::string("zyx"));
         QCOMPARE(o.document.session().file, fs::path(path.toStdString()));
@@ -85,6 +89,21 @@ class TestWindowFiles : public QObject {
         QVERIFY(o.find<QWidget>("source.math") != nullptr);
         o.document.undo();
         QCOMPARE(o.document.session().specialists.size(), std::size_t{2});
+    }
+
+    void everyDroppedFolderJoinsTheRack() {
+        Opened o;
+        QMimeData data;
+        QList<QUrl> folders;
+        for (const char* name : {"math", "poetry"}) {
+            const QString folder = o.folder.filePath(name);
+            QVERIFY(QDir().mkpath(folder));
+            write(folder + "/config.json", "{}");
+            folders << QUrl::fromLocalFile(folder);
+        }
+        data.setUrls(folders);
+        QVERIFY(drop(*o.window, data));
+        QVERIFY(o.find<QWidget>("source.math") != nullptr && o.find<QWidget>("source.poetry") != nullptr);
     }
 
     void whatIsNoSessionIsSaid_data() {

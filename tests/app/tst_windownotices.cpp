@@ -76,6 +76,36 @@ class TestWindowNotices : public QObject {
         QCOMPARE(more.back()->text(), QString("and 3 more · close all"));
     }
 
+    void whatIsNotTheSameStays() {
+        using Level = model::Notice::Level;
+        Opened o;
+        QTRY_VERIFY(o.document.ready());
+        const auto sentences = [&] {
+            QStringList all;
+            for (const model::Notice& notice : o.document.notices()) all << QString::fromStdString(notice.sentence);
+            return all;
+        };
+        QCOMPARE(sentences(), QStringList());
+        o.document.notify(Level::Warning, "One.");
+        o.document.notify(Level::Info, "One.");
+        o.document.notify(Level::Info, "Another.");
+        o.document.notify(Level::Info, "Another.");
+        QCOMPARE(sentences(), QStringList({"One.", "One.", "Another."}));
+        o.document.settled("");  // of what has no name nothing is answered
+        QCOMPARE(o.document.notices().size(), std::size_t{3});
+        for (int i = 0; i < 150; ++i) {
+            o.document.notify(Level::Warning, "Gone " + std::to_string(i) + ".");
+            o.document.dismiss(o.document.notices().back().id);
+        }
+        QCOMPARE(o.document.pastNotices().size(), std::size_t{100});
+        QCOMPARE(o.document.pastNotices().back().sentence, std::string("Gone 149."));
+        o.document.notify(Level::Failure, "It was not loaded.", {}, "Loading");
+        model::Session other = o.document.session();
+        other.base.path = "another base";
+        o.document.setSession(other);
+        QTRY_VERIFY(o.document.ready() && !sentences().contains("It was not loaded."));
+    }
+
     // A failed file is answered by the next one that opens, a refused number by the next that is taken.
     void anOutcomeTakesThePlaceOfTheLast() {
         Opened o;

@@ -380,6 +380,23 @@ class TestDiagnose : public QObject {
         QCOMPARE(d.winnerSource, source);
     }
 
+    // Beyond its end a row has no end of text, and a source without a row has none at all.
+    void endOfTextIsWithinTheRow() {
+        Recipe r = recipeOf({1, 1});
+        r.specialists[1].enabled = false;
+        r.stopIds = {2, 6};
+        std::vector<Row> longer = kRows;
+        for (Row& row : longer) row.push_back(0);
+        Storage<double> in(longer, 3);
+        for (auto& row : in.source.rows) row = row.first(6);
+        in.source.rows[2] = {};
+        Stages<double> stages;
+        compose<double>(r, {}, in.source, stages);
+        const Diagnostics d = diagnose<double>(r, {}, in.source, stages);
+        QVERIFY(std::abs(d.eos[1] - std::exp(kRows[1][2])) < 1e-12);
+        QCOMPARE(d.eos[2], 0.0);
+    }
+
     // A switched-off specialist that is fed still shows its activity; one that is not fed has 0.
     void activityOfTheSilent() {
         Recipe r = recipeOf({1, 1});

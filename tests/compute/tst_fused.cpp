@@ -244,6 +244,29 @@ class TestFused : public QObject {
         }
     }
 
+    /// Parts of a long row put together: two without anything left before the first that has something, and each part
+    /// above the one before it.
+    void partsOfALongRow_data() {
+        QTest::addColumn<double>("rise");
+        QTest::addColumn<std::function<void(Case&)>>("set");
+        const auto row = [](const char* name, double rise, std::function<void(Case&)> set) {
+            QTest::newRow(name) << rise << set;
+        };
+        row("nothing in the first two", 0, [](Case& c) { std::fill_n(c.rows[0].begin(), 66'000, kOut); });
+        row("each above the one before", 0.03, [](Case&) {});
+        row("only the last excludes", 0, [](Case& c) {
+            for (std::size_t v = 66'000; v < 70'000; v += 7) c.rows[1][v] = c.rows[3][v + 1] = kOut;
+        });
+    }
+    void partsOfALongRow() {
+        QFETCH(double, rise);
+        QFETCH(std::function<void(Case&)>, set);
+        Case c = caseOf({"", 70'000, 4, 0.7, false, false, 1, rise}, 5);
+        c.term(0).weight = 0.8, c.term(1).weight = 0.6, c.term(2).weight = -0.3;
+        set(c);
+        compareWithPlain(c, 1, false, 5);
+    }
+
     /// What an earlier recipe left in the stages is gone.
     void afterABudget() {
         Case c = caseOf(kShapes[2], 1);

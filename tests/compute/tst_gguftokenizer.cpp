@@ -222,6 +222,29 @@ class TestGgufTokenizer : public QObject, Scratch {
         QVERIFY(show(userDefined->encode("a  b", {.controlTokens = true})).contains(QString::number(kTwoSpaces)));
     }
 
+    /// What the name of the split stands for beside the split: BOS before a text, whole words before merges.
+    void bosAndWholeWordsByTheSplit_data() {
+        QTest::addColumn<QString>("pre");
+        QTest::addColumn<bool>("asLlama3");
+        QTest::newRow("gpt-2") << "gpt-2" << false;
+        QTest::newRow("dbrx") << "dbrx" << false;
+        QTest::newRow("llama-bpe") << "llama-bpe" << true;
+        QTest::newRow("tekken") << "tekken" << true;
+    }
+    void bosAndWholeWordsByTheSplit() {
+        QFETCH(QString, pre);
+        QFETCH(bool, asLlama3);
+        GgufTokens tokens;
+        tokens.model = "gpt2";
+        tokens.pre = pre.toStdString();
+        tokens.add("<s>", GgufTokens::kControl);
+        for (const char* piece : {"a", "b", "c", "bc", "abc"}) tokens.add(piece);
+        tokens.merges = {"b c"};
+        const auto t = tokenizer(tokens, [](GgufWriter& w) { w.whole("tokenizer.ggml.bos_token_id", 0); });
+        QCOMPARE(t->addsBos(), asLlama3);
+        QCOMPARE(show(t->encode("abc")), asLlama3 ? show({5}) : show({1, 4}));
+    }
+
     void stopSet() {
         const auto gguf = written(small(), [](GgufWriter& w) {
             w.whole("tokenizer.ggml.eos_token_id", 2);

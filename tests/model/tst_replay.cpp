@@ -92,6 +92,19 @@ class TestReplay : public QObject, Scratch {
         QCOMPARE(replay(run(), scripted()).kind, Kind::Diverged);
     }
 
+    /// What a run that was stopped would have gone on to is not decoded: 7 of the 9 rows were drawn, from 3 tokens.
+    void onlyWhatIsStored() {
+        decode();
+        cutAfter(run(), 9, "user");
+        std::size_t read = 0;
+        auto scripts = three();
+        scripts.at("model").onForward = [&read](std::span<const TokenId> ids) { read += ids.size(); };
+        RunOptions options;
+        options.opener = opener(scripts);
+        QCOMPARE(replay(run(), options).kind, Kind::Identical);
+        QCOMPARE(read, std::size_t{9});
+    }
+
     void nothingToCompare() {
         decode();
         cutAfter(run(), 0, "user");
@@ -123,6 +136,9 @@ class TestReplay : public QObject, Scratch {
         row("drift");
         row("log_probs.math");
         row("top 2.text");
+        row("top");
+        row("entropy");
+        row("extra");
         row("winner");
     }
     void firstStoredValueThatDiffers() {
@@ -133,6 +149,9 @@ class TestReplay : public QObject, Scratch {
             if (key == "log_probs.math") r["log_probs"]["math"] = -7.5;
             if (key == "top 2.text") r["top"][1]["text"] = "other";
             if (key == "winner") r["winner"] = "math ";
+            if (key == "top") r["top"].erase(r["top"].size() - 1);
+            if (key == "entropy") r.erase("entropy");
+            if (key == "extra") r["extra"] = 1;
         });
         const ReplayVerdict verdict = replay(run(), scripted());
         QCOMPARE(verdict.kind, Kind::WithinTolerance);
@@ -140,6 +159,59 @@ class TestReplay : public QObject, Scratch {
         const std::string wanted = "the first stored value that differs is '" + key.toStdString() + "' at position 4";
         QVERIFY2(verdict.sentence.find(wanted) != std::string::npos, verdict.sentence.c_str());
         QVERIFY2(verdict.sentence.starts_with("Within tolerance: the same tokens with the same log p, and"), verdict.sentence.c_str());
+    }
+
+    /// Where and how a replay is another text.
+    void diverged_data() {
+        QTest::addColumn<std::function<void(const fs::path&)>>("change");
+        QTest::addColumn<QByteArray>("says");
+        const auto row = [](const char* name, const char* says, std::function<void(const fs::path&)> change) {
+            QTest::newRow(name) << change << QByteArray(says);
+        };
+        row("token", "Diverged at position 4: another token stands there.", [](const fs::path& run) {
+            editRow(run, 4, [](OrderedJson& r) { r["token"] = r["token"].get<int>() + 1; });
+        });
+        row("position", "Diverged at position 4: another token stands there.",
+            [](const fs::path& run) { editRow(run, 4, [](OrderedJson& r) { r["position"] = 40; }); });
+        row("prompt", "Diverged at position 1: the prompt's tokens differ.",
+            [](const fs::path& run) { edit(run / "summary.json", [](OrderedJson& s) { s["prompt_ids"][1] = 9; }); });
+        row("fewer rows", "Diverged at position 10: the stored text ends before it.",
+            [](const fs::path& run) { cutAfter(run, 9, "limit"); });
+        row("more rows", "Diverged at position 14: the text now ends before it.", [](const fs::path& run) {
+            compute::writeFile(run / "trace.jsonl", compute::readFile(run / "trace.jsonl") + "{\"position\":14,\"token\":null}\n");
+        });
+        row("log p", "Diverged at position 4: log p of the token differs by 0.0005 nats, more than 0.0001.", [](const fs::path& run) {
+            editRow(run, 4, [](OrderedJson& r) { r["log_probs"]["composed"] = r["log_probs"]["composed"].get<double>() + 5e-4; });
+        });
+        row("log p that is no number", "Diverged at position 4: log p of the token differs by inf nats, more than 0.0001.", [](const fs::path& run) {
+            editRow(run, 4, [](OrderedJson& r) { r["log_probs"]["composed"] = "nan"; });
+        });
+    }
+    void diverged() {
+        QFETCH(std::function<void(const fs::path&)>, change);
+        QFETCH(QByteArray, says);
+        decode();
+        change(run());
+        RunOptions options = scripted();
+        options.device = "cpu";
+        const ReplayVerdict verdict = replay(run(), options);
+        QCOMPARE(verdict.kind, Kind::Diverged);
+        QCOMPARE(QByteArray::fromStdString(verdict.sentence), says);
+    }
+
+    /// Of several that differ the first is named, and the largest gap.
+    void severalThatDiffer() {
+        decode();
+        const auto add = [](double gap) {
+            return [gap](OrderedJson& r) { r["log_probs"]["composed"] = r["log_probs"]["composed"].get<double>() + gap; };
+        };
+        editRow(run(), 4, add(5e-5));
+        editRow(run(), 6, add(2e-5));
+        RunOptions options = scripted();
+        options.device = "cpu";
+        QCOMPARE(QByteArray::fromStdString(replay(run(), options).sentence),
+                 QByteArray("Within tolerance: the same tokens; log p of them differs by at most 5e-05 nats (allowed 0.0001, same "
+                            "device), and the first stored value that differs is 'log_probs.composed' at position 4."));
     }
 
     /// What log p may differ by: less on the device the run was decoded on than on another.
@@ -182,12 +254,31 @@ class TestReplay : public QObject, Scratch {
         QCOMPARE(asked.front().dtype, std::string("bfloat16"));
         RunOptions other = scripted(&asked);
         other.dtype = "float16";
-        (void)replay(run(), other);
+        const std::string says = replay(run(), other).sentence;
+        QVERIFY2(says.starts_with("Identical"), says.c_str());  // another dtype was asked for
         QCOMPARE(asked.back().dtype, std::string("float16"));
         // Sources of several dtypes: each model's own.
         edit(run() / "summary.json", [](OrderedJson& s) { s["dtype"] = "float32,bfloat16"; });
         (void)replay(run(), scripted(&asked));
         QCOMPARE(asked.back().dtype, std::string());
+    }
+
+    /// A run that failed may fail again, any other must not.
+    void failsAgain() {
+        const auto failing = [](std::size_t after) {
+            auto scripts = three();
+            scripts.at("math").onForward = [after, read = std::make_shared<std::size_t>(0)](std::span<const TokenId> ids) {
+                if ((*read += ids.size()) > after) throw compute::Error({.where = "math", .what = "broken"});
+            };
+            RunOptions options;
+            options.opener = opener(std::move(scripts));
+            return options;
+        };
+        writeRun(runSession(threeSession(12), failing(9)), run(), {});
+        QVERIFY(sentence(failing(9)).starts_with("Identical up to where the run failed"));
+        QCOMPARE(replay(run(), failing(7)).kind, Kind::Diverged);
+        decode();
+        QVERIFY_EXCEPTION_THROWN((void)replay(run(), failing(9)), compute::Error);
     }
 
     void changedWeights() {

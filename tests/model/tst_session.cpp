@@ -181,6 +181,15 @@ class TestSession : public QObject {
         row("/specialists/0/reference", "\"a\"", "its own reference");
         row("/specialists/1", "{\"name\":\"a\",\"path\":\"x\"}", "used twice");
         row("/priors", "[{}]", "\"bank\" is missing");
+        row("/priors", "[{\"bank\":\"b\",\"weight\":\"nan\"}]", "finite");
+        row("/priors", "[{\"bank\":\"b\",\"overrides\":[]}]", "an object");
+        row("/specialists", "{}", "a list");
+        row("/specialists/0/mask", "{\"positions\":[[1,2,3]]}", "interval");
+        row("/specialists/0/mask", "{\"positions\":5}", "a list of intervals");
+        row("/specialists/0/routing", "[]", "an object");
+        row("/base/sha256", "\"abc\"", "64 digits");
+        row("/decoding/stop_ids", "5", "a list of token ids");
+        row("/decoding/temperature", "6", "session, \"decoding\", \"temperature\": ");
     }
     void refused() {
         QFETCH(QString, pointer);
@@ -216,6 +225,23 @@ class TestSession : public QObject {
         QVERIFY2(warnings.back().find("99980 more keys are unknown") != std::string::npos, warnings.back().c_str());
         QVERIFY(written.find("\"d999\":999") != std::string::npos &&
                 written.find("\"k99999\":{\"a\":1}") != std::string::npos);
+    }
+
+    void withoutABase() {
+        std::vector<std::string> warnings;
+        OrderedJson json = small();
+        json.erase("base");
+        QVERIFY(errorOf([&] { (void)sessionFromJson(json, {}, warnings); }).find("\"base\" is missing") != std::string::npos);
+    }
+
+    // A warning is a line of a terminal.
+    void unknownKeysWithControlCharacters() {
+        std::vector<std::string> warnings;
+        OrderedJson json = small();
+        json["a\x1b[31m\n"] = 1;
+        (void)sessionFromJson(json, {}, warnings);
+        QCOMPARE(warnings.size(), std::size_t{1});
+        QVERIFY(warnings[0].find_first_of("\x1b\n") == std::string::npos);
     }
 
     void uses() {
