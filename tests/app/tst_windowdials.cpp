@@ -89,7 +89,9 @@ class TestWindowDials : public QObject {
         }
         type("0.5");
         QCOMPARE(o.document.session().specialists[0].weight, 0.5);
-        type("\u22120.25");  // the minus of typesetters
+        field->selectAll();
+        field->insert(QStringLiteral("\u22120.25"));  // pasted: the minus of typesetters
+        QTest::keyClick(field, Qt::Key_Return);
         QCOMPARE(o.document.session().specialists[0].weight, -0.25);
     }
 

@@ -104,6 +104,39 @@ class TestWindowNotices : public QObject {
         other.base.path = "another base";
         o.document.setSession(other);
         QTRY_VERIFY(o.document.ready() && !sentences().contains("It was not loaded."));
+        o.document.notify(Level::Failure, "It stopped midway.", {}, "Decoding");
+        o.decode();
+        QVERIFY(!sentences().contains("It stopped midway."));
+        for (const model::Notice& notice : std::vector(o.document.notices())) o.document.dismiss(notice.id);
+        QTRY_VERIFY(!o.find<QWidget>("noticePanel")->isVisible());
+    }
+
+    void allAreClosedAtOnce() {
+        Opened o;
+        QTRY_VERIFY(o.document.ready());
+        for (int i = 0; i < 5; ++i) o.document.notify(model::Notice::Level::Warning, std::to_string(i));
+        const auto all = o.find<QWidget>("noticePanel")->findChildren<QAbstractButton*>("closeAll");
+        QTest::mouseClick(all.back(), Qt::LeftButton);
+        QVERIFY(o.document.notices().empty());
+    }
+
+    void whatIsBeingReadStays() {
+        Opened o;
+        QTRY_VERIFY(o.document.ready());
+        widgets::NoticePanel panel(o.document, nullptr, 1);
+        o.document.notify(model::Notice::Level::Info, "Being read.");
+        const int id = o.document.notices().back().id;
+        o.document.notify(model::Notice::Level::Info, "Not read.");
+        const auto rows = panel.findChildren<QWidget*>(QStringLiteral("notice.%1").arg(id));
+        rows.back()->setAttribute(Qt::WA_UnderMouse);
+        int changes = 0;
+        bool kept = false;
+        connect(&o.document, &model::Document::noticesChanged, this, [&] {
+            if (changes++ == 0) kept = o.document.notices().front().id == id;
+        });
+        QTRY_VERIFY(changes > 0);
+        QVERIFY(kept);
+        disconnect(&o.document, nullptr, this, nullptr);
     }
 
     // A failed file is answered by the next one that opens, a refused number by the next that is taken.

@@ -245,6 +245,39 @@ class TestGgufTokenizer : public QObject, Scratch {
         QCOMPARE(show(t->encode("abc")), asLlama3 ? show({5}) : show({1, 4}));
     }
 
+    /// Equal scores are one rank, whichever stands first in the vocabulary.
+    void leftmostOfEqualScores() {
+        GgufTokens tokens = small();
+        tokens.add("ba", GgufTokens::kNormal, -1);
+        QCOMPARE(show(tokenizer(tokens)->encode("baa")), show({kSpace, 269, kA}));
+    }
+
+    /// What a byte is called is no piece of a text, and what has neither piece nor bytes is the unknown token.
+    void bytesAreNoPieces() {
+        GgufTokens tokens = small();
+        for (const char* piece : {"<", "0", "x", "4", "1", ">", "<0", "<0x", "<0x4", "<0x41"}) tokens.add(piece);
+        QCOMPARE(show(tokenizer(tokens)->encode("<0x41>")), show({kSpace, 278, 274}));
+        GgufTokens few;
+        few.add("<unk>", GgufTokens::kUnknown);
+        few.add("\u2581");
+        few.add("a");
+        const auto t = tokenizer(few, [](GgufWriter& w) { w.whole("tokenizer.ggml.unknown_token_id", 0); });
+        QCOMPARE(show(t->encode("a\u00e9")), show({1, 2, 0}));
+    }
+
+    /// Merges make neither control tokens nor what a user defined as plain text; a piece may be a space.
+    void whatMergesDoNotMake() {
+        GgufTokens tokens;
+        tokens.model = "gpt2";
+        tokens.pre = "gpt-2";
+        for (const char* piece : {"a", "b", "\u0120", " ", " b"}) tokens.add(piece);
+        tokens.add("ab", GgufTokens::kControl);
+        tokens.add("\u0120b", GgufTokens::kUserDefined);
+        tokens.merges = {"a b", "\u0120 b", "  b"};
+        const auto t = tokenizer(tokens);
+        QCOMPARE(show(t->encode("ab b")), show({0, 1, 2, 1}));
+    }
+
     void stopSet() {
         const auto gguf = written(small(), [](GgufWriter& w) {
             w.whole("tokenizer.ggml.eos_token_id", 2);

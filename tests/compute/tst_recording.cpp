@@ -85,6 +85,29 @@ const Fault kFaults[] = {
          r.tensors.push_back(randomTensor("router_logits.math", {2, 4, 4}, 1));
          r.metadata.insert({{"router_layers", "0,2"}, {"experts_per_token", "2"}, {"norm_topk_prob", "true"}});
      }},
+    {"a number below 0",
+     "its metadata entry 'experts_per_token' cannot be read (expected a whole number from 0, found '-1')",
+     [](ToyRecording& r) {
+         r.tensors.push_back(randomTensor("router_logits.math", {2, 5, 4}, 1));
+         r.metadata.insert({{"router_layers", "0,2"}, {"experts_per_token", "-1"}, {"norm_topk_prob", "true"}});
+     }},
+    {"a number with more behind it",
+     "its metadata entry 'router_layers' cannot be read (expected a whole number from 0, found '2x')",
+     [](ToyRecording& r) {
+         r.tensors.push_back(randomTensor("router_logits.math", {2, 5, 4}, 1));
+         r.metadata.insert({{"router_layers", "0,2x"}, {"experts_per_token", "2"}, {"norm_topk_prob", "true"}});
+     }},
+    {"neither true nor false",
+     "its metadata entry 'norm_topk_prob' cannot be read (expected true or false, found 'yes')",
+     [](ToyRecording& r) {
+         r.tensors.push_back(randomTensor("router_logits.math", {2, 5, 4}, 1));
+         r.metadata.insert({{"router_layers", "0,2"}, {"experts_per_token", "2"}, {"norm_topk_prob", "yes"}});
+     }},
+    {"fewer layers than rows", "tensor 'router_logits.math' is not one row of router logits for each layer and token",
+     [](ToyRecording& r) {
+         r.tensors.push_back(randomTensor("router_logits.math", {2, 5, 4}, 1));
+         r.metadata.insert({{"router_layers", "0"}, {"experts_per_token", "2"}, {"norm_topk_prob", "true"}});
+     }},
     {"more experts than there are", "its metadata entry 'experts_per_token' does not fit",
      [](ToyRecording& r) {
          r.tensors.push_back(randomTensor("router_logits.math", {2, 5, 4}, 1));
@@ -164,6 +187,18 @@ class TestRecording : public QObject, Scratch {
         math->rewind(2);
         QCOMPARE(math->forward(std::span(ids).subspan(2, 1), 1, row, stop.get_token()), Outcome::Cancelled);
         QCOMPARE(math->length(), Position{2});
+        QCOMPARE(math->forward(std::span(ids).subspan(2, 1), 0, {}, stop.get_token()), Outcome::Cancelled);
+        math->rewind(9);  // only back
+        QCOMPARE(math->length(), Position{2});
+    }
+
+    void theBaseComesFirst() {
+        ToyRecording recording = written();
+        recording.metadata["base"] = "math";
+        recording.write(file());
+        const Recording read = readRecording(file());
+        QCOMPARE(read.sources[0].name, std::string("math"));
+        QCOMPARE(read.sources[1].name, std::string("base"));
     }
 
     void numberTypes_data() {
