@@ -8,6 +8,7 @@
 #include "app/mainwindow.h"
 #include "compute/error.h"
 #include "tests/app/opened.h"
+#include "widgets/attempt.h"
 #include "widgets/noticepanel.h"
 #include "widgets/numberfield.h"
 #include "widgets/palette.h"
@@ -107,8 +108,31 @@ class TestWindowNotices : public QObject {
         o.document.notify(Level::Failure, "It stopped midway.", {}, "Decoding");
         o.decode();
         QVERIFY(!sentences().contains("It stopped midway."));
+        o.document.notify(Level::Failure, "It was not composed anew.", {}, "Recomposing");
+        other = o.document.session();
+        other.specialists[0].weight = 0.25;
+        o.document.setSession(other);
+        QTRY_VERIFY(!o.document.busy() && !sentences().contains("It was not composed anew."));
         for (const model::Notice& notice : std::vector(o.document.notices())) o.document.dismiss(notice.id);
         QTRY_VERIFY(!o.find<QWidget>("noticePanel")->isVisible());
+    }
+
+    void detailsAreFolded() {
+        Opened o;
+        QTRY_VERIFY(o.document.ready());
+        const auto fail = [] { throw compute::Error({.what = "it failed", .details = "where it did"}); };
+        QVERIFY(!widgets::attempt(o.document, fail, "trying"));
+        auto* panel = o.find<QWidget>("noticePanel");
+        auto* details = panel->findChildren<QLabel*>("details").back();
+        QCOMPARE(details->text(), QStringLiteral("where it did"));
+        QTRY_VERIFY(panel->isVisible());
+        QVERIFY(!details->isVisible());
+        for (QAbstractButton* button : panel->findChildren<QAbstractButton*>())
+            if (button->isCheckable()) button->click();
+        QVERIFY(details->isVisible());
+        o.document.dismiss(o.document.notices().back().id);
+        o.window->actions().action("help.notices")->trigger();
+        QVERIFY(o.find<QPlainTextEdit>("pastNotices.text")->toPlainText().contains("where it did"));
     }
 
     void allAreClosedAtOnce() {
@@ -127,8 +151,9 @@ class TestWindowNotices : public QObject {
         o.document.notify(model::Notice::Level::Info, "Being read.");
         const int id = o.document.notices().back().id;
         o.document.notify(model::Notice::Level::Info, "Not read.");
-        const auto rows = panel.findChildren<QWidget*>(QStringLiteral("notice.%1").arg(id));
-        rows.back()->setAttribute(Qt::WA_UnderMouse);
+        // Rows of before are there until the event loop deletes them.
+        for (QWidget* row : panel.findChildren<QWidget*>(QStringLiteral("notice.%1").arg(id)))
+            row->setAttribute(Qt::WA_UnderMouse);
         int changes = 0;
         bool kept = false;
         connect(&o.document, &model::Document::noticesChanged, this, [&] {

@@ -388,6 +388,11 @@ class TestRecording : public QObject, Scratch {
         logSoftmax(values, 1, once, "x", 1);
         logSoftmax(once, 1, twice, "x", 1);
         QCOMPARE(twice, once);
+        // But at a temperature of its own it does not.
+        const std::vector<float> certain{0, -30};
+        std::vector<float> cold(2);
+        logSoftmax(certain, 0.5, cold, "x", 1);
+        QVERIFY(std::abs(cold[1] + 60) < 1e-4f);
         std::vector<float> shifted = once;
         for (float& x : shifted) x += 1e-4f;
         logSoftmax(shifted, 1, twice, "x", 1);
