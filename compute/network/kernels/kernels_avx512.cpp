@@ -9,7 +9,6 @@ namespace {
 
 #include "compute/network/kernels/lanes_avx512.h"
 #include "compute/network/kernels/loops.h"
-#include "compute/network/kernels/products.h"
 
 }  // namespace
 

@@ -7,7 +7,6 @@ namespace {
 
 #include "compute/network/kernels/lanes_plain.h"
 #include "compute/network/kernels/loops.h"
-#include "compute/network/kernels/products.h"
 
 }  // namespace
 

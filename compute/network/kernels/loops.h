@@ -1,5 +1,7 @@
-// What lies between the products, over Lanes: attention, norms, activations, one text for every instruction set
-// (kernels.h says what each computes). Included after products.h, under the same rules.
+// The loops over Lanes: the products, and here what lies between them: attention, norms, activations; one text for every
+// instruction set (kernels.h says what each computes). Included inside an unnamed namespace after a lanes_*.h.
+
+#include "compute/network/kernels/products.h"
 
 /// e^x to 1e-7 relative for x <= 88; 0 below −87; not a number stays so. Reduction by log 2 in two parts, Taylor to
 /// r^7/7!
