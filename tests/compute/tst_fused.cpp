@@ -265,6 +265,8 @@ class TestFused : public QObject {
         c.term(0).weight = 0.8, c.term(1).weight = 0.6, c.term(2).weight = -0.3;
         set(c);
         compareWithPlain(c, 1, false, 5);
+    }
+
     /// What only a later part loses is lost all the same.
     void lostInALaterPart() {
         std::vector<std::vector<double>> rows(2, std::vector<double>(33'000, -std::log(33'000.0)));
