@@ -4,8 +4,10 @@
 #include <QDockWidget>
 #include <QEvent>
 #include <QScreen>
+#include <QTimer>
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace counterpoint::app {
 namespace {
@@ -134,7 +136,7 @@ void Perspectives::proportion() {
     const int middle = std::max(100, m_window.width() - rackWidth - dialsWidth);
     const auto part = [middle](int percent) { return middle * percent / 100; };
     if (m_current == QLatin1String("Priors")) {
-        columns({rack, text, ledger, dials}, {rackWidth, part(59), part(41), dialsWidth});
+        columns({rack, text, ledger, dials}, {rackWidth, part(61), part(39), dialsWidth});
         rows({rack, dock("dock.priors")}, {height(60), height(40)});
         rows({text, distribution}, {height(40), height(60)});
         rows({ledger, front}, {height(60), height(40)});
@@ -144,7 +146,7 @@ void Perspectives::proportion() {
         rows({text, front}, {height(42), height(58)});
     } else {
         columns({rack, text, dials}, {rackWidth, middle, dialsWidth});
-        columns({distribution, ledger}, {part(59), part(41)});
+        columns({distribution, ledger}, {part(61), part(39)});
         rows({text, distribution, front}, {height(28), height(45), height(27)});
     }
 }
@@ -240,6 +242,30 @@ void Perspectives::restore(QSettings& settings, const QString& name) {
     select(name.isEmpty() ? settings.value(QStringLiteral("window/perspective")).toString() : name);
     for (const auto& [id, dock] : m_docks)
         if (dock->isFloating()) bringOnScreen(*dock);
+}
+
+std::map<QDockWidget*, int> Perspectives::heights() const {
+    std::map<QDockWidget*, int> all;
+    for (const auto& [id, dock] : m_docks)
+        if (dock->isVisible() && !dock->isFloating()) all[dock] = dock->height();
+    return all;
+}
+
+void Perspectives::keepHeights(bool first) {
+    if (first) m_heights = m_window.isVisible() ? heights() : std::map<QDockWidget*, int>();
+    if (!m_heights.empty()) QTimer::singleShot(0, this, [this] { m_squeezed = heights(); });
+}
+
+void Perspectives::giveHeightsBack() {
+    const std::map<QDockWidget*, int> before = std::exchange(m_heights, {});
+    if (before.empty() || m_squeezed != heights()) return;  // a person moved borders meanwhile
+    QList<QDockWidget*> docks;
+    QList<int> sizes;
+    for (const auto& [dock, height] : before) {
+        docks << dock;
+        sizes << height;
+    }
+    m_window.resizeDocks(docks, sizes, Qt::Vertical);
 }
 
 bool bringOnScreen(QWidget& window) {

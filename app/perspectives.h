@@ -29,6 +29,11 @@ class Perspectives : public QObject {
     /// Layouts and geometry as they were left; `name` empty: the perspective that was open.
     void restore(QSettings& settings, const QString& name);
 
+    /// Notices take height from the docks, the first of them and those after it; when all are gone the docks have
+    /// theirs again, and not what Qt makes of it.
+    void keepHeights(bool first);
+    void giveHeightsBack();
+
   protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
@@ -44,6 +49,8 @@ class Perspectives : public QObject {
     QString m_current;
     bool m_first = false;                    ///< nobody has shown the first layout yet: its sizes are still due
     QSize m_size;                            ///< of the window when its docks were last laid out
+    std::map<QDockWidget*, int> heights() const;
+    std::map<QDockWidget*, int> m_heights, m_squeezed;  ///< before notices, and with them
     std::map<const QObject*, int> m_widths;  ///< of the docks beside the plots, as a person left them
 };
 
