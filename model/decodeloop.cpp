@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "compute/composition/fusedrow.h"
+
 namespace counterpoint::model {
 
 using compute::kNoToken;
@@ -192,9 +194,9 @@ class Decoder {
 
 }  // namespace
 
-compute::Step stepFor(const compute::Recipe& recipe, const compute::SourceRows<float>& rows, compute::Stages<float>& stages,
-                      std::optional<TokenId> token) {
-    compute::Step step = compute::makeStep(recipe, {}, rows, stages);
+compute::Step stepFor(const compute::Recipe& recipe, const compute::SourceRows<float>& rows,
+                      compute::Stages<float>& stages, std::optional<TokenId> token, int threads) {
+    compute::Step step = compute::makeStep(recipe, {}, rows, stages, threads);
     step.position = rows.position;
     step.token = token.value_or(step.drawn);
     step.logProbs.assign(rows.rows.size(), compute::kExcluded);

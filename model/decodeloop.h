@@ -17,8 +17,9 @@ struct DecodeControls {
 
 void decodeTrace(LoadedRack& rack, const DecodeRequest& request, const DecodeControls& controls, Outbox& outbox);
 
-/// A step for the row `rows` under `recipe`; `token` is what the text has there (nullopt: what R3 draws).
-compute::Step stepFor(const compute::Recipe& recipe, const compute::SourceRows<float>& rows, compute::Stages<float>& stages,
-                      std::optional<compute::TokenId> token);
+/// A step for the row `rows` under `recipe`; `token` is what the text has there (nullopt: what R3 draws). A very long
+/// row is composed on up to `threads` threads.
+compute::Step stepFor(const compute::Recipe& recipe, const compute::SourceRows<float>& rows,
+                      compute::Stages<float>& stages, std::optional<compute::TokenId> token, int threads = 1);
 
 }  // namespace counterpoint::model

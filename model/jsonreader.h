@@ -54,6 +54,15 @@ class JsonReader {
                       .advice = {},
                       .details = {}});
     }
+    /// Of keys that take finite numbers only: "inf" and "nan" are none for them.
+    compute::Error notANumber(const std::string& key, const std::string& expected, const OrderedJson& found) const {
+        return compute::Error({.where = at(key),
+                               .what = "this is not a number",
+                               .expected = expected,
+                               .found = shortly(found),
+                               .advice = {},
+                               .details = {}});
+    }
     compute::Error missing(const std::string& key, const std::string& expected) const {
         return compute::Error({.where = m_where, .what = "\"" + key + "\" is missing", .expected = expected, .found = {}, .advice = {}, .details = {}});
     }
@@ -88,16 +97,18 @@ class JsonReader {
     }
     void finite(const std::string& key, double& out) {
         if (const auto v = take(key)) {
-            out = compute::toNumber(*v, at(key));
+            if (!v->is_number()) throw notANumber(key, "a finite number", *v);
+            out = v->get<double>();
             if (!std::isfinite(out)) fail(key, "a finite number", *v);
         }
     }
     double bounded(const std::string& key, const OrderedJson& value, std::string_view dial) {
-        const double x = compute::toNumber(value, at(key));
+        const double x = value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
         try {
             compute::requireInBounds(compute::dial(dial), x);
         } catch (const compute::Error& e) {
             compute::ErrorParts parts = e.parts();
+            if (!value.is_number()) throw notANumber(key, "a number from " + parts.expected, value);
             parts.where = at(key);
             throw compute::Error(std::move(parts));
         }
@@ -146,8 +157,15 @@ class JsonReader {
 
     /// What nobody asked for; warned about.
     OrderedJson unknown(std::vector<std::string>& warnings) {
-        for (const auto& [key, value] : m_rest.items())
+        constexpr std::size_t kNamed = 20;
+        std::size_t n = 0;
+        for (const auto& [key, value] : m_rest.items()) {
+            if (++n > kNamed) break;
             warnings.push_back(compute::printable(m_where + ": the key \"" + key + "\" is unknown; it is kept as it is."));
+        }
+        if (m_rest.size() > kNamed)
+            warnings.push_back(compute::printable(m_where + ": " + std::to_string(m_rest.size() - kNamed) +
+                                                  " more keys are unknown; they are kept as they are."));
         return std::move(m_rest);
     }
 

@@ -54,10 +54,10 @@ Outcome recomposeTrace(const RecomposeRequest& request, Outbox& outbox, std::sto
     const int threads =
         std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);  // one core is the window's
     std::vector<compute::Stages<float>> stages(static_cast<std::size_t>(threads));
-    const auto stepAt = [&](Position p, compute::Stages<float>& stages) {
+    const auto stepAt = [&](Position p, compute::Stages<float>& stages, int within = 1) {
         const auto i = static_cast<std::size_t>(p);
         const compute::TokenId token = i < request.tokens.size() ? request.tokens[i] : kNoToken;
-        auto step = std::make_shared<compute::Step>(stepFor(recipe, request.store->rows(p), stages, token));
+        auto step = std::make_shared<compute::Step>(stepFor(recipe, request.store->rows(p), stages, token, within));
         step->prompt = p < request.promptLength;
         step->forced = std::find(request.forced.begin(), request.forced.end(), p) != request.forced.end();
         if (token != kNoToken && i < request.tokenBytes.size()) step->bytes = request.tokenBytes[i];
@@ -65,7 +65,8 @@ Outcome recomposeTrace(const RecomposeRequest& request, Outbox& outbox, std::sto
         return step;
     };
     if (request.visible >= request.store->first() && request.visible < last)
-        outbox.push(Recomposed{request.trace, request.generation, {stepAt(request.visible, stages[0])}, false, -1});
+        outbox.push(
+            Recomposed{request.trace, request.generation, {stepAt(request.visible, stages[0], threads)}, false, -1});
 
     std::vector<StepPtr> chunk;
     Position flip = -1;

@@ -1,7 +1,3 @@
-#include "compute/error.h"
-#include "compute/files/atomicfile.h"
-#include "model/runner.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -9,6 +5,11 @@
 #include <limits>
 #include <optional>
 #include <utility>
+
+#include "compute/error.h"
+#include "compute/files/atomicfile.h"
+#include "compute/printable.h"
+#include "model/runner.h"
 
 namespace counterpoint::model {
 
@@ -36,6 +37,13 @@ struct StoredRun {
     std::string text(const char* key) const {
         const auto found = summary.find(key);
         return found != summary.end() && found->is_string() ? found->get<std::string>() : std::string();
+    }
+    /// Of a source's weights, as summary.json says; empty when it says nothing.
+    std::string sha256(const std::string& source) const {
+        const auto all = summary.find("sha256");
+        if (all == summary.end() || !all->is_object() || !all->contains(source)) return {};
+        const OrderedJson& hash = all->at(source);
+        return hash.is_string() ? hash.get<std::string>() : hash.dump();
     }
     /// It ended before its own end: its last row is no verdict on what would have come.
     bool cut() const { return text("stop") == "user" || text("stop") == "error"; }
@@ -155,12 +163,24 @@ std::string changedWeights(const StoredRun& run, const RunResult& result) {
     for (std::size_t i = 0; i < run.session.sourceCount(); ++i) {
         const SourceEntry& source = run.session.source(i);
         const auto now = result.sha256.find(source.name);
-        if (source.sha256.empty() || now == result.sha256.end() || now->second == source.sha256) continue;
+        if (now == result.sha256.end()) continue;
+        // session.json and summary.json both hold it; one of them may have been changed.
+        const std::string then =
+            now->second == source.sha256 || source.sha256.empty() ? run.sha256(source.name) : source.sha256;
+        if (then.empty() || then == now->second) continue;
         sentences += "The weights of source '" + source.name + "' in " + run.session.resolve(source.path).string() +
-                     " are not those of the run (SHA-256 " + now->second.substr(0, 12) + " instead of " + source.sha256.substr(0, 12) +
-                     "). ";
+                     " are not those of the run (SHA-256 " + now->second.substr(0, 12) + " instead of " +
+                     compute::shortened(compute::printable(then.substr(0, 12))) + "). ";
     }
     return sentences;
+}
+
+/// A dtype that is not the run's: a recording is what it is, whatever summary.json says.
+std::string changedDtype(const StoredRun& run, const RunOptions& asked, const RunResult& result) {
+    const std::string then = run.text("dtype");
+    if (!asked.dtype.empty() || then.empty() || then == result.dtype) return {};
+    return "The run was decoded in dtype '" + compute::shortened(compute::printable(then)) +
+           "' as summary.json says, and its sources are in " + result.dtype + ". ";
 }
 
 ReplayVerdict diverged(Position position, double gap, const std::string& how) {
@@ -232,7 +252,7 @@ ReplayVerdict replay(const std::filesystem::path& directory, const RunOptions& o
     // A run that ended in an error may end in it again; any other must not.
     if (result.failure && run.text("stop") != "error") raise(*result.failure);
     ReplayVerdict verdict = compare(run, result);
-    verdict.sentence = changedWeights(run, result) + remarks + verdict.sentence;
+    verdict.sentence = changedWeights(run, result) + changedDtype(run, options, result) + remarks + verdict.sentence;
     return verdict;
 }
 

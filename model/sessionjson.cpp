@@ -39,13 +39,19 @@ void keepInner(OrderedJson& unknown, const std::string& key, OrderedJson inner) 
     if (!inner.empty()) unknown[key] = std::move(inner);
 }
 
+/// Unknown keys differ from each other: each is looked for among the keys that were there before, however many they
+/// are.
 void mergeUnknown(OrderedJson& into, const OrderedJson& unknown) {
+    if (unknown.empty()) return;
+    auto& entries = into.get_ref<OrderedJson::object_t&>();
+    const std::size_t own = entries.size();
     for (const auto& [key, value] : unknown.items()) {
-        const auto present = into.find(key);
-        if (present != into.end() && present->is_object() && value.is_object())
-            mergeUnknown(*present, value);
-        else if (present == into.end())
-            into[key] = value;
+        const auto end = entries.begin() + static_cast<std::ptrdiff_t>(own);
+        const auto present = std::find_if(entries.begin(), end, [&](const auto& entry) { return entry.first == key; });
+        if (present == end)
+            entries.emplace_back(key, value);
+        else if (present->second.is_object() && value.is_object())
+            mergeUnknown(present->second, value);
     }
 }
 

@@ -56,15 +56,16 @@ void findWinner(const Recipe& recipe, const SourceRows<Real>& rows, std::size_t 
     if (agreeing != 1) out.winnerSource = 0;
 }
 
-/// log Z(A): of p_b exp Σ_{i∈A} w_i c_i δ_i; `first`..`last` are A.
+/// log Z(A): of p_b exp λ Σ_{i∈A} w_i c_i δ_i; `first`..`last` are A, λ = `scale` > 0 is kl_budget's (R1: all weights
+/// are scaled by it).
 template <class Real>
-double logZ(const Recipe& recipe, const SourceRows<Real>& rows, std::size_t first, std::size_t last) {
+double logZ(const Recipe& recipe, const SourceRows<Real>& rows, double scale, std::size_t first, std::size_t last) {
     const std::span<const Real> base = rows.rows[0];
     double* say = scratch().row(base.size());
     std::fill(say, say + base.size(), 0.0);
     for (std::size_t i = first; i < last; ++i) score::addSpecialist(recipe, recipe.specialists[i], rows, say);
 #pragma omp simd
-    for (std::size_t v = 0; v < base.size(); ++v) say[v] += static_cast<double>(base[v]);
+    for (std::size_t v = 0; v < base.size(); ++v) say[v] = static_cast<double>(base[v]) + scale * say[v];
     return logSumExp<Real>(say, base.size());
 }
 
@@ -116,17 +117,16 @@ double interference(const Recipe& recipe, const SourceRows<Real>& rows, const St
     const auto& all = recipe.specialists;
     const auto speaking =
         std::count_if(all.begin(), all.end(), [&](const auto& t) { return score::speaksAt(t, rows.position); });
-    if (speaking < 2) return 0;
+    if (speaking < 2 || stages.scale == 0) return 0;  // λ = 0: nobody speaks
     const double nobody = logSumExp<Real>(rows.rows[0].data(), rows.rows[0].size());
     // Without those clauses stage composed has summed the same already.
-    const bool summed = stages.scale == 1 && !recipe.commonShift && !recipe.plausibility &&
-                        (recipe.eosPolicy == EosPolicy::Sum || recipe.stopIds.empty());
-    double sum = (summed ? stages.logNormaliserComposed : logZ(recipe, rows, 0, all.size())) - nobody;
+    const bool summed =
+        !recipe.commonShift && !recipe.plausibility && (recipe.eosPolicy == EosPolicy::Sum || recipe.stopIds.empty());
+    double sum = (summed ? stages.logNormaliserComposed : logZ(recipe, rows, stages.scale, 0, all.size())) - nobody;
     for (std::size_t i = 0; i < all.size(); ++i) {
         if (!score::speaksAt(all[i], rows.position)) continue;
-        const double alone = logZ(recipe, rows, i, i + 1);
-        if (alone == kMinusInfinity<double>)
-            return 0;  // it leaves nothing alone either (and a budget has switched it off)
+        const double alone = logZ(recipe, rows, stages.scale, i, i + 1);
+        if (alone == kMinusInfinity<double>) return 0;  // it leaves nothing alone
         sum -= alone - nobody;
     }
     return sum;

@@ -8,6 +8,7 @@
 #include "compute/composition/check.h"
 #include "compute/composition/score.h"
 #include "compute/composition/stage.h"
+#include "compute/pool.h"
 
 namespace counterpoint::compute {
 namespace {
@@ -18,18 +19,100 @@ constexpr double kMostWeight = 16, kColdest = 1e-3;
 
 /// One set per thread, warm after the first row of a width.
 struct Warm {
-    std::vector<float> score, blockTop, shift;
+    std::vector<float> blockTop, shift;
     std::vector<RowFacts> facts;
+    std::vector<fused::Sums> sums;        ///< of each part
+    std::vector<fused::Finish> finishes;  ///< of each part
 };
 
 Warm& warmFor(std::size_t n) {
     thread_local Warm warm;
-    if (warm.score.size() < n) {
-        warm.score.resize(n);
+    if (warm.blockTop.size() < fused::blocksOf(n)) {
         warm.blockTop.resize(fused::blocksOf(n));
         warm.shift.resize(fused::blocksOf(n));
     }
     return warm;
+}
+
+/// Tokens of one part of a row. Parts are summed one after the other and then put together in their order, so that the
+/// number of threads changes no bit.
+constexpr std::size_t kPart = 64 * fused::kBlock;
+
+template <class Work>
+void forEachPart(std::size_t n, int threads, const Work& work) {
+    const std::size_t parts = (n + kPart - 1) / kPart;
+    Pool::instance().run(threads, static_cast<std::int64_t>(parts), [&](std::int64_t part, int) {
+        const std::size_t from = static_cast<std::size_t>(part) * kPart;
+        work(static_cast<std::size_t>(part), from, std::min(kPart, n - from));
+    });
+}
+
+/// e^{factor (of − top)}, 1 where they are one, −∞ included.
+double share(double of, double top, double factor = 1) { return of == top ? 1.0 : std::exp((of - top) * factor); }
+
+/// What two parts sum to, relative to the larger of their maxima.
+void add(fused::Sums& sums, const fused::Sums& part, double inverseTau, int terms) {
+    const float top = std::max(sums.top, part.top);
+    const double a = share(sums.top, top), b = share(part.top, top);
+    const double aTau = share(sums.top, top, inverseTau), bTau = share(part.top, top, inverseTau);
+    sums.top = top;
+    sums.mass = a * sums.mass + b * part.mass;
+    sums.tilt = a * sums.tilt + b * part.tilt;
+    sums.massTau = aTau * sums.massTau + bTau * part.massTau;
+    sums.tiltTau = aTau * sums.tiltTau + bTau * part.tiltTau;
+    sums.scoreTau = aTau * sums.scoreTau + bTau * part.scoreTau;
+    for (int i = 0; i < terms; ++i) {
+        const double alone = std::max(sums.aloneTop[i], part.aloneTop[i]);
+        sums.aloneMass[i] =
+            share(sums.aloneTop[i], alone) * sums.aloneMass[i] + share(part.aloneTop[i], alone) * part.aloneMass[i];
+        sums.aloneTop[i] = alone;
+    }
+    sums.noSay += part.noSay;
+    sums.left += part.left;
+    sums.lost += part.lost;
+}
+
+void composeRow(const fused::Pass& row, int threads, Warm& warm, fused::Sums& out) {
+    warm.sums.resize((row.n + kPart - 1) / kPart);
+    forEachPart(row.n, threads, [&](std::size_t i, std::size_t from, std::size_t n) {
+        std::array<fused::Term, fused::kMostTerms> terms;
+        std::copy_n(row.terms, row.termCount, terms.data());
+        for (fused::Term& term : std::span(terms).first(static_cast<std::size_t>(row.termCount))) {
+            term.own += from;
+            if (term.reference != nullptr) term.reference += from;
+        }
+        fused::Pass part = row;
+        part.base += from;
+        part.n = n;
+        part.terms = terms.data();
+        part.score += from;
+        part.blockTop += from / fused::kBlock;
+        part.masses += from;
+        part.shift += from / fused::kBlock;
+        fused::kernels().compose(part, warm.sums[i]);
+    });
+    out = warm.sums[0];
+    for (std::size_t i = 1; i < warm.sums.size(); ++i)
+        add(out, warm.sums[i], static_cast<double>(row.inverseTau), row.termCount);
+}
+
+void finishRow(fused::Finish& row, int threads, Warm& warm) {
+    warm.finishes.resize((row.n + kPart - 1) / kPart);
+    forEachPart(row.n, threads, [&](std::size_t i, std::size_t from, std::size_t n) {
+        fused::Finish& part = warm.finishes[i] = row;
+        part.base += from;
+        part.score += from;
+        part.shift += from / fused::kBlock;
+        part.n = n;
+        part.composed += from;
+        part.temperature += from;
+        fused::kernels().finish(part);
+    });
+    for (const fused::Finish& part : warm.finishes) {
+        row.tv += part.tv;
+        row.js += part.js;
+        row.klFromBase += part.klFromBase;
+    }
 }
 
 bool plainDials(const Recipe& r, std::span<const PriorTerm> priors) {
@@ -105,7 +188,7 @@ void readAlone(const Recipe& recipe, const Terms& terms, std::span<const RowFact
 }  // namespace
 
 bool fuse(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceRows<float>& rows, Stages<float>& stages,
-          FusedRow& out) {
+          FusedRow& out, int threads) {
     check(recipe, priors, rows);
     const bool greedy = isGreedy(recipe);
     if (!plainDials(recipe, priors) || !(greedy || recipe.temperature >= kColdest) || rows.rows.empty()) return false;
@@ -124,12 +207,11 @@ bool fuse(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceR
                            .termCount = terms.count,
                            .inverseTau = static_cast<float>(1 / tau),
                            .excluding = terms.excluding,
-                           .score = warm.score.data(),
+                           .score = stages.composed.data(),
                            .blockTop = warm.blockTop.data(),
                            .masses = stages.temperature.data(),
                            .shift = warm.shift.data()};
-    const fused::Kernels& kernels = fused::kernels();
-    kernels.compose(pass, out.sums);
+    composeRow(pass, threads, warm, out.sums);
     const fused::Sums& sums = out.sums;
     const auto top = static_cast<double>(sums.top);
     if (sums.left == 0 || !std::isfinite(top) || !std::isfinite(sums.mass) || !std::isfinite(sums.tiltTau))
@@ -150,7 +232,7 @@ bool fuse(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceR
                          .tv = 0,
                          .js = 0,
                          .klFromBase = 0};
-    kernels.finish(finish);
+    finishRow(finish, threads, warm);
     out.tv = finish.tv;
     out.js = std::max(0.0, finish.js);
     out.klFromBase = sums.lost > 0 ? kInfinity : std::max(0.0, finish.klFromBase);

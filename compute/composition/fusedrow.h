@@ -18,9 +18,14 @@ struct FusedRow {
 };
 
 /// Fills `stages` but for `priors` (equal to `composed`). false: the plain formula has to do it, and says what is wrong
-/// where something is.
+/// where something is. A row of more than 32,768 tokens is shared out to up to `threads` threads of the pool; their
+/// number changes no bit. With more than one the caller must be no task of the pool itself.
 COUNTERPOINT_API bool fuse(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceRows<float>& rows,
-                           Stages<float>& stages, FusedRow& out);
+                           Stages<float>& stages, FusedRow& out, int threads = 1);
+
+/// makeStep() of compose.h, on that many threads.
+COUNTERPOINT_API Step makeStep(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceRows<float>& rows,
+                               Stages<float>& stages, int threads);
 
 /// R5 from the pass.
 COUNTERPOINT_API Diagnostics diagnose(const Recipe& recipe, const SourceRows<float>& rows, const Stages<float>& stages,

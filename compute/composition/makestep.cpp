@@ -38,8 +38,13 @@ void setToken(Step& step, const SourceRows<float>& rows, const Stages<float>& st
 
 Step makeStep(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceRows<float>& rows,
               Stages<float>& stages) {
+    return makeStep(recipe, priors, rows, stages, 1);
+}
+
+Step makeStep(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceRows<float>& rows,
+              Stages<float>& stages, int threads) {
     thread_local FusedRow fused;
-    const bool inOnePass = fuse(recipe, priors, rows, stages, fused);
+    const bool inOnePass = fuse(recipe, priors, rows, stages, fused, threads);
     if (!inOnePass) composePlainly(recipe, priors, rows, stages);
     Step step;
     step.position = rows.position;

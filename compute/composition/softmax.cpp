@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "compute/composition/fusedrow.h"
 #include "compute/composition/rowmath.h"
@@ -14,13 +16,19 @@ namespace {
 /// |log Σ exp x| of a row of float32 log-probabilities: their rounding, and that of their exponentials.
 constexpr double kNormalised = 2e-6;
 
+std::string shortest(double x) {
+    std::array<char, 32> buffer{};
+    return {buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), x).ptr};
+}
+
 }  // namespace
 
 void logSoftmax(std::span<const float> logits, double temperature, std::span<float> out, const char* source,
                 Position position) {
-    const auto fail = [&](const char* what, const char* advice) {
+    const auto fail = [&](const char* what, const char* advice, std::string found = {}) {
         throw Error({.where = "source '" + std::string(source) + "', position " + std::to_string(position),
                      .what = what,
+                     .found = std::move(found),
                      .advice = advice});
     };
     const std::size_t n = out.size();
@@ -44,9 +52,16 @@ void logSoftmax(std::span<const float> logits, double temperature, std::span<flo
         if (row != x) std::copy_n(x, n, row);
         return;
     }
-#pragma omp simd
-    for (std::size_t v = 0; v < n; ++v)
-        row[v] = static_cast<float>((static_cast<double>(x[v]) - top) / temperature - rest);
+    int lost = 0;  // −∞ is a state, which dividing may not bring, and NaN where 1/temperature is no number
+#pragma omp simd reduction(+ : lost)
+    for (std::size_t v = 0; v < n; ++v) {
+        const float before = x[v];
+        row[v] = static_cast<float>((static_cast<double>(before) - top) / temperature - rest);
+        lost += before > rowmath::kMinusInfinity<float> && !(row[v] > rowmath::kMinusInfinity<float>) ? 1 : 0;
+    }
+    if (lost != 0)
+        fail("divided by its temperature its logits leave float32", "raise the source's temperature",
+             "temperature " + shortest(temperature));
 }
 
 namespace {

@@ -31,17 +31,25 @@ std::string where(const EnsembleMember& member, Position position) {
     return "source '" + member.name + "', position " + std::to_string(position);
 }
 
-/// Adds source and position to what a source says about its files.
+/// Adds source and position to what a source says about its files; what is about one row names them already.
 [[noreturn]] void rethrowNamed(const EnsembleMember& member, Position position, const Error& error) {
     ErrorParts parts = error.parts();
-    const std::string here = where(member, position);
-    if (parts.where.find(here) == std::string::npos)
-        parts.where = here + (parts.where.empty() ? "" : " (" + parts.where + ")");
+    if (!parts.where.starts_with("source '" + member.name + "', position "))
+        parts.where = where(member, position) + (parts.where.empty() ? "" : " (" + parts.where + ")");
     throw Error(std::move(parts));
 }
 
-/// Why a model's logits are no numbers: its weights hold one that is none, or the arithmetic left its range.
-ErrorParts withCause(ErrorParts parts, const SourceInfo& info) {
+/// Why a source's logits are no numbers: what was recorded is none, its weights hold one that is none, or the
+/// arithmetic left its range.
+ErrorParts withCause(ErrorParts parts, const EnsembleMember& member, Position position) {
+    const SourceInfo& info = member.source->info();
+    if (info.kind == "recording") {
+        // A recording's row t is about its token t + 1, prefix included.
+        const std::size_t row = static_cast<std::size_t>(position) - 1 + member.prefix.size();
+        parts.where += " (" + info.path + ", row " + std::to_string(row) + ", which is about token " +
+                       std::to_string(row + 1) + ")";
+        parts.advice = "record it again";
+    }
     if (!info.libtorch) return parts;
     if (info.dtype == "float16")
         parts.advice = "its arithmetic overflowed in float16: try --dtype float32 or bfloat16";
@@ -90,10 +98,12 @@ struct Ensemble::State {
         try {
             logSoftmax(row, member.temperature, row, member.name.c_str(), position);
         } catch (const Error& error) {
-            const bool improper = std::any_of(row.begin(), row.end(),
-                                              [](float x) { return !(x < std::numeric_limits<float>::infinity()); });
-            if (!improper) throw;
-            throw Error(withCause(error.parts(), member.source->info()));
+            const auto number = [](float x) { return x < std::numeric_limits<float>::infinity(); };
+            const bool improper = !std::all_of(row.begin(), row.end(), number);
+            const bool empty = std::all_of(row.begin(), row.end(), [](float x) { return x == kExcluded; });
+            const bool recorded = member.source->info().kind == "recording";
+            if (!improper && !(empty && recorded)) throw;
+            throw Error(withCause(error.parts(), member, position));
         }
     }
 };

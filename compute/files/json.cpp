@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <unordered_set>
 
 #include "compute/error.h"
 #include "compute/files/atomicfile.h"
@@ -58,9 +59,8 @@ class Builder {
     bool end_object() { return close(); }
     bool end_array() { return close(); }
     bool key(std::string& name) {
-        const auto [entry, isNew] = m_stack.back()->emplace(name, nullptr);
-        if (!isNew) fail("the key '" + name + "' stands twice in one object", "");
-        m_slot = &entry.value();
+        m_slot = newEntry(m_stack.back()->template get_ref<typename J::object_t&>(), name);
+        if (m_slot == nullptr) fail("the key '" + name + "' stands twice in one object", "");
         return true;
     }
     bool parse_error(std::size_t, const std::string& lastToken, const nlohmann::detail::exception& e) {
@@ -82,6 +82,25 @@ class Builder {
     J m_root;
     std::vector<J*> m_stack;
     J* m_slot = nullptr;
+    /// Per open object, from kListed keys on, what it holds: ordered_json itself looks through all of them for each.
+    std::vector<std::unordered_set<std::string>> m_keys;
+    static constexpr std::size_t kListed = 32;
+
+    /// Null: there is one of that name.
+    J* newEntry(Json::object_t& object, const std::string& name) {
+        const auto [entry, isNew] = object.emplace(name, nullptr);
+        return isNew ? &entry->second : nullptr;
+    }
+    J* newEntry(OrderedJson::object_t& object, const std::string& name) {
+        std::unordered_set<std::string>& keys = m_keys.back();
+        if (object.size() < kListed) {
+            const auto [entry, isNew] = object.emplace(name, nullptr);
+            return isNew ? &entry->second : nullptr;
+        }
+        if (keys.empty())
+            for (const auto& [key, value] : object) keys.insert(key);
+        return keys.insert(name).second ? &object.emplace_back(name, nullptr).second : nullptr;
+    }
 
     static std::string tail(const std::string& token) {
         std::size_t from = token.size() - 40;
@@ -115,10 +134,12 @@ class Builder {
         if (m_stack.size() >= kMaxDepth)
             fail("the JSON is nested deeper than " + std::to_string(kMaxDepth) + " levels", "");
         m_stack.push_back(put(std::move(value)));
+        m_keys.emplace_back();
         return true;
     }
     bool close() {
         m_stack.pop_back();
+        m_keys.pop_back();
         return true;
     }
 };

@@ -1,10 +1,7 @@
 // Files in and out of the window: drops, the file dialog, exports from the docks' context menus, devices.
 
 #include <QComboBox>
-#include <QContextMenuEvent>
-#include <QDialogButtonBox>
 #include <QDropEvent>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QHashSeed>
 #include <QImage>
@@ -15,7 +12,7 @@
 #include <QPushButton>
 #include <QXmlStreamReader>
 
-#include "tests/app/opened.h"
+#include "tests/app/exporting.h"
 #include "tests/app/program.h"
 #include "widgets/palette.h"
 
@@ -44,21 +41,6 @@ bool dropFile(QWidget& window, const QString& path) {
     return drop(window, data);
 }
 
-/// Writes a name into the open file dialog and presses its button.
-void answer(QFileDialog& dialog, const QString& path) {
-    QTRY_VERIFY(dialog.isVisible());
-    auto* name = dialog.findChild<QLineEdit*>("fileNameEdit");
-    QVERIFY(name != nullptr);  // the dialog of Qt, not of the desktop
-    name->setText(path);       // typed letter by letter, a list of completions would lie over the button
-    auto* buttons = dialog.findChild<QDialogButtonBox*>("buttonBox");
-    QAbstractButton* accept = buttons->button(QDialogButtonBox::Open);
-    if (accept == nullptr) accept = buttons->button(QDialogButtonBox::Save);
-    if (accept == nullptr) accept = buttons->buttons().first();
-    QTRY_VERIFY(accept->isEnabled());
-    QTest::mouseClick(accept, Qt::LeftButton);
-    QTRY_VERIFY(!dialog.isVisible());
-}
-
 /// Answers the question what becomes of changes that are not saved.
 void answerUnsaved(Opened& o, QMessageBox::StandardButton button) {
     auto* box = o.find<QMessageBox>("unsavedQuestion");
@@ -66,30 +48,6 @@ void answerUnsaved(Opened& o, QMessageBox::StandardButton button) {
     QTest::mouseClick(box->button(button), Qt::LeftButton);
     QTRY_VERIFY(o.find<QMessageBox>("unsavedQuestion") == nullptr);
 }
-
-QString newestNotice(const model::Document& document) {
-    return document.notices().empty() ? QString() : QString::fromStdString(document.notices().back().sentence);
-}
-
-/// Exports the drift plot through its dock's context menu and the file dialog.
-void exportDrift(Opened& o, const char* action, const QString& path) {
-    auto* dock = o.find<widgets::PlotDock>("dock.drift");
-    auto& panel = dock->panel();
-    const QPoint centre = panel.rect().center();
-    QWidget* under = panel.childAt(centre);  // what a mouse would meet, not the panel itself
-    QContextMenuEvent event(QContextMenuEvent::Mouse, under->mapFrom(&panel, centre), panel.mapToGlobal(centre));
-    QCoreApplication::sendEvent(under, &event);
-    QMenu& menu = panel.menu();
-    QTRY_VERIFY(menu.isVisible());
-    auto* wanted = menu.findChild<QAction*>(action);
-    QVERIFY(wanted != nullptr && wanted->isEnabled());
-    QTest::mouseClick(&menu, Qt::LeftButton, {}, menu.actionGeometry(wanted).center());
-    answer(o.window->fileDialog(), path);
-    QTRY_VERIFY2(newestNotice(o.document).contains(path), qPrintable(newestNotice(o.document)));
-}
-
-constexpr std::pair<const char*, const char*> kExports[] = {
-    {"exportPdf", "drift.pdf"}, {"exportSvg", "drift.svg"}, {"exportPng", "drift.png"}, {"exportCsv", "table.csv"}};
 
 }  // namespace
 
@@ -218,7 +176,7 @@ class TestWindowFiles : public QObject {
     void everyFormatLeavesByTheContextMenu() {
         Opened o;
         o.decode();
-        for (const auto& [action, name] : kExports) exportDrift(o, action, o.folder.filePath(name));
+        for (const auto& [action, name] : kExports) exportDrift(*o.window, o.document, action, o.folder.filePath(name));
         o.document.save(o.folder.filePath("mine.session.json").toStdString());
         o.window->actions().action("file.open")->trigger();
         QTRY_VERIFY(o.window->fileDialog().isVisible());
@@ -286,7 +244,7 @@ int main(int argc, char** argv) {
     Opened o;
     o.decode();
     for (const auto& [action, name] : kExports)
-        exportDrift(o, action, QString::fromUtf8(argv[2]) + '/' + QString::fromLatin1(name));
+        exportDrift(*o.window, o.document, action, QString::fromUtf8(argv[2]) + '/' + QString::fromLatin1(name));
     return 0;
 }
 #include "tst_windowfiles.moc"

@@ -89,17 +89,19 @@ double microseconds(const std::function<void()>& work) {
     return now() - begin;
 }
 
+float readRow(std::span<const float> row) {
+    const float* x = row.data();
+    const std::size_t n = row.size();
+    std::int32_t bits = 0;
+#pragma omp simd reduction(+ : bits)
+    for (std::size_t v = 0; v < n; ++v) bits += std::bit_cast<std::int32_t>(x[v]);
+    return static_cast<float>(bits);
+}
+
 /// Every byte of a position's rows.
 float readAll(const SourceRows<float>& rows) {
     float sum = 0;
-    for (const auto& row : rows.rows) {
-        const float* x = row.data();
-        const std::size_t n = row.size();
-        std::int32_t bits = 0;
-#pragma omp simd reduction(+ : bits)
-        for (std::size_t v = 0; v < n; ++v) bits += std::bit_cast<std::int32_t>(x[v]);
-        sum += static_cast<float>(bits);
-    }
+    for (const auto& row : rows.rows) sum += readRow(row);
     return sum;
 }
 
@@ -135,9 +137,10 @@ void few(const Recipe& recipe, const SourceRows<float>& rows, std::vector<TokenI
 }
 
 /// Everything of R5, stage rows, truncation and the top tokens.
-void all(const Recipe& recipe, const SourceRows<float>& rows, Stages<float>& stages, std::vector<TokenId>& top) {
+void all(const Recipe& recipe, const SourceRows<float>& rows, Stages<float>& stages, std::vector<TokenId>& top,
+         int threads = 1) {
     thread_local FusedRow fused;
-    if (!fuse(recipe, {}, rows, stages, fused)) std::abort();
+    if (!fuse(recipe, {}, rows, stages, fused, threads)) std::abort();
     const Diagnostics d = diagnose(recipe, rows, stages, fused);
     topTokens(stages.temperature, fused.blockTop, kTop, top);
     g_sink = g_sink + static_cast<float>(d.drift);
@@ -198,11 +201,16 @@ int main(int argc, char** argv) {
         draws.push_back(microseconds([&] { g_sink = g_sink + static_cast<float>(draw(drawn, one, i)); }));
     }
     const Rows wide(8, kWide);
-    std::vector<double> wideTimes, wideSteps;
-    for (int i = 0; i < 40; ++i) {
+    std::vector<double> wideReads, wideTimes, wideSteps;
+    for (int i = 0; i < 80; ++i) {
         const auto& r = wide.positions[static_cast<std::size_t>(i) % 8];
-        wideTimes.push_back(microseconds([&] { all(unit, r, one, top(0)); }));
-        wideSteps.push_back(microseconds([&] { (void)makeStep(unit, {}, r, one); }));
+        wideReads.push_back(microseconds([&] {
+            Pool::instance().run(threads, static_cast<std::int64_t>(r.rows.size()), [&](std::int64_t source, int) {
+                g_sink = g_sink + readRow(r.rows[static_cast<std::size_t>(source)]);
+            });
+        }));
+        wideTimes.push_back(microseconds([&] { all(unit, r, one, top(0), threads); }));
+        wideSteps.push_back(microseconds([&] { (void)makeStep(unit, {}, r, one, threads); }));
     }
     const double megabytes =
         1e-6 * static_cast<double>(kVocabulary * sizeof(float) * kSources) * static_cast<double>(count);
@@ -213,7 +221,7 @@ int main(int argc, char** argv) {
     for (std::size_t i = 0; i < measures.size(); ++i)
         print(measures[i].name, median(times[i]), median(reads[i]), count, false);
     std::printf("  \"draw_us\": %.1f,\n", median(draws));
-    std::printf("  \"one_position_of_%zu_us\": %.1f, \"with_draw_us\": %.1f\n}\n", kWide, median(wideTimes),
-                median(wideSteps));
+    std::printf("  \"one_position_of_%zu_us\": %.1f, \"read_us\": %.1f, \"ratio\": %.3f, \"with_draw_us\": %.1f\n}\n",
+                kWide, median(wideTimes), median(wideReads), median(wideReads) / median(wideTimes), median(wideSteps));
     return 0;
 }

@@ -74,6 +74,22 @@ double interferenceOf(const std::vector<int>& sources) {
     for (int i : sources) x -= logZ(sumOf({i}));
     return x;
 }
+double scaledLogZ(const std::vector<int>& sources, double scale) {
+    return logZ([&](int v) { return scale * sumOf(sources)(v); });
+}
+double scaledInterference(double scale) {
+    return scaledLogZ({kA, kB}, scale) - scaledLogZ({kA}, scale) - scaledLogZ({kB}, scale);
+}
+/// λ at which a and b together drift by `budget`, by halving.
+double budgetScale(double budget = 0.05) {
+    double low = 0, high = 1;
+    for (int i = 0; i < 60; ++i) {
+        const double scale = (low + high) / 2;
+        const Row p = composedOf(Case(), [scale](int v) { return scale * sumOf({kA, kB})(v); });
+        (klOf(p, base()) <= budget ? low : high) = scale;
+    }
+    return low;
+}
 double winnerCode(const Seen& s) { return 10 * double(s.d.winner) + s.d.winnerSource; }
 double code(WinnerKind kind, int source) { return 10 * double(kind) + source; }
 /// λ of the budget that is met at half the weights of a alone.
@@ -199,16 +215,17 @@ const std::vector<ValueRow> kValues = {
          return interferenceOf({kA, kB, kC}) - logZ(sumOf({kA, kB, kC})) +
                 logZ([](int v) { return v < 2 ? sumOf({kA, kB, kC})(v) : kOut; });
      }())},
-    {"interference: without the budget's λ", [](Case& c) { c.leave({kA, kB}), c.recipe.klBudget = 0.05; },
-     SEEN(s.d.interference), IS(interferenceOf({kA, kB})), IS([] {
-         const auto drift = [](double scale) {
-             return klOf(composedOf(Case(), [scale](int v) { return scale * sumOf({kA, kB})(v); }), base());
-         };
-         double lo = 0, hi = 1;
-         for (int i = 0; i < 60; ++i) (drift((lo + hi) / 2) <= 0.05 ? lo : hi) = (lo + hi) / 2;
-         return interferenceOf({kA, kB}) - logZ(sumOf({kA, kB})) +
-                logZ([lo](int v) { return lo * sumOf({kA, kB})(v); });
+    {"interference: with the budget's λ", [](Case& c) { c.leave({kA, kB}), c.recipe.klBudget = 0.05; },
+     SEEN(s.d.interference), IS(scaledInterference(budgetScale())), IS(interferenceOf({kA, kB}))},
+    {"interference: with the budget's λ in each alone", [](Case& c) { c.leave({kA, kB}), c.recipe.klBudget = 0.05; },
+     SEEN(s.d.interference), IS(scaledInterference(budgetScale())), IS([] {
+         return scaledInterference(budgetScale()) + scaledLogZ({kA}, budgetScale()) - logZ(sumOf({kA}));
      }())},
+    {"interference: with the budget's λ, beside plausibility",
+     [](Case& c) { c.leave({kA, kB}), c.recipe.klBudget = 0.01, c.recipe.plausibility = {{PlausibilityKind::Relative, 1e-6}}; },
+     SEEN(s.d.interference), IS(scaledInterference(budgetScale(0.01))), IS(interferenceOf({kA, kB}))},
+    {"interference: 0 where the budget silences all", [](Case& c) { c.leave({kA, kB}), c.recipe.klBudget = 0; },
+     SEEN(s.d.interference), IS(0), IS(interferenceOf({kA, kB}))},
     {"interference: with the masks",
      [](Case& c) {
          c.leave({kA, kB}), c.specialist(kB).mask.tokens = {{2, 3}};
@@ -226,6 +243,9 @@ const std::vector<ValueRow> kValues = {
     {"interference: 0 where one alone leaves nothing",
      [](Case& c) { c.rows[kA] = Row(6, kOut), c.rows[kA][3] = 0, c.rows[0][3] = kOut, c.recipe.klBudget = 0.1; },
      SEEN(s.d.interference), IS(0), IS(interferenceOf({kB, kC}))},
+    {"interference: 0 where a silenced one would exclude",
+     [](Case& c) { c.leave({kA, kB}), c.rows[kA][3] = kOut, c.recipe.klBudget = 0; }, SEEN(s.d.interference), IS(0),
+     IS(interferenceOf({kA, kB}))},
     {"budget: λ is what meets it", halfBudget, SEEN(s.d.scale), IS(0.5), IS(1)},
     {"budget: scales the weights", halfBudget, SEEN(s.stages.composed[1]),
      IS(composedOf(Case(), [](int v) { return term(kA, v) / 2; })[1]), IS(composedOf(Case(), sumOf({kA}))[1])},

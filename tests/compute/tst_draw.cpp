@@ -261,6 +261,26 @@ class TestDraw : public QObject {
         QVERIFY_THROWS_EXCEPTION(Error, logSoftmax(std::span(logits).first(3), 1, out, "math", 7));
     }
 
+    /// Dividing by a source's temperature may not exclude what it gave a logit to.
+    void coldSourcesAreNamed() {
+        const std::vector<float> logits = {1, 2, kExcluded, 3};
+        std::vector<float> out(4);
+        logSoftmax(logits, 1e-37, out, "math", 7);
+        QVERIFY(out[0] < -1e37f && out[0] > kExcluded && out[2] == kExcluded && out[3] == 0);
+        for (const double temperature : {1e-39, 1e-300, 5e-324}) {
+            try {
+                logSoftmax(logits, temperature, out, "math", 7);
+                QFAIL("a logit has left float32 unseen");
+            } catch (const Error& error) {
+                const QString says = error.what();
+                QVERIFY2(says.startsWith("source 'math', position 7: divided by its temperature its logits leave "
+                                         "float32 (found temperature "),
+                         error.what());
+                QVERIFY2(says.endsWith("raise the source's temperature."), error.what());
+            }
+        }
+    }
+
     void stepHoldsEverything() {
         Recipe r = recipeOf({1.0});
         r.revision = 42;

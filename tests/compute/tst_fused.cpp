@@ -1,11 +1,14 @@
 // The fused pass against the plain formula in float64, on random racks: every sum of R5, stage rows, truncation, top
 // tokens and the draw. ctest runs this once for each instruction set (COUNTERPOINT_KERNELS).
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <random>
 
 #include "compute/composition/compose.h"
-#include "compute/composition/fused/kernels.h"
+#include "compute/composition/fusedrow.h"
 #include "tests/support/fixture.h"
+#include "tests/support/near.h"
 #include "tests/support/rows.h"
 
 using namespace counterpoint::compute;
@@ -44,6 +47,9 @@ const Shape kShapes[] = {
     {"each block far above the one before", 1500, 4, 1.0, false, true, 1, 60},
     {"each block far above, excluded tokens", 1500, 4, 0.7, true, true, 1, 60},
     {"each block a little above", 2000, 4, 0.7, false, true, 1, 25},
+    {"three parts", 70'000, 3, 0.7, false, true, 1},
+    {"two parts, excluded tokens", 32'769, 4, 0.7, true, true, 0.9},
+    {"two parts, each block above the one before", 40'000, 3, 0.8, false, true, 1, 2},
 };
 
 struct Case {
@@ -90,18 +96,6 @@ Case caseOf(const Shape& shape, unsigned seed) {
     return c;
 }
 
-bool near(double got, double wanted) {
-    return got == wanted || (std::isnan(got) && std::isnan(wanted)) ||
-           (std::isfinite(wanted) && std::abs(got - wanted) <= 2e-5 + 2e-5 * std::abs(wanted));
-}
-
-#define NEAR(got, wanted, what)                                                             \
-    QVERIFY2(near(got, wanted), qPrintable(QStringLiteral("seed %1, %2: got %3, wanted %4") \
-                                               .arg(seed)                                   \
-                                               .arg(what)                                   \
-                                               .arg(double(got), 0, 'g', 12)                \
-                                               .arg(double(wanted), 0, 'g', 12)))
-
 }  // namespace
 
 class TestFused : public QObject {
@@ -117,7 +111,8 @@ class TestFused : public QObject {
         QFETCH(int, shape);
         Stages<float> stages;
         Stages<double> plain;
-        for (unsigned seed = 0; seed < 30; ++seed) {
+        const unsigned seeds = kShapes[shape].vocabulary > 30'000 ? 2 : 30;
+        for (unsigned seed = 0; seed < seeds; ++seed) {
             const Case c = caseOf(kShapes[shape], seed);
             const Position position = seed % 6;
             Storage<float> in(c.rows, position);
@@ -159,6 +154,43 @@ class TestFused : public QObject {
             QCOMPARE(step.top.size(), top.size());
             for (std::size_t i = 0; i < top.size(); ++i) QCOMPARE(step.top[i].token, top[i]);
             QCOMPARE(step.top[0].priors, step.top[0].composed);
+        }
+    }
+
+    /// The number of threads that a long row is shared out to changes no bit.
+    void threads_data() {
+        QTest::addColumn<int>("vocabulary");
+        QTest::addColumn<bool>("excluding");
+        for (const int vocabulary : {1500, 32'768, 32'769, 100'000, 256'000})
+            for (const bool excluding : {false, true})
+                QTest::addRow("%d%s", vocabulary, excluding ? ", excluded" : "") << vocabulary << excluding;
+    }
+    void threads() {
+        QFETCH(int, vocabulary);
+        QFETCH(bool, excluding);
+        const Shape shape{"", static_cast<std::size_t>(vocabulary), 4, 0.7, excluding, true, 0.95};
+        Case c = caseOf(shape, 3);
+        if (excluding)  // a part without anything left, and one that nobody hears
+            for (std::size_t v = 0; v + 9 < c.rows[0].size() && v < 33'000; ++v) c.rows[0][v] = kOut;
+        const Storage<float> in(c.rows, 1);
+        Stages<float> stages, alone;
+        FusedRow row, one;
+        QVERIFY(fuse(c.recipe, {}, in.source, alone, one));
+        const std::vector<float> bounds(one.blockTop.begin(), one.blockTop.end());
+        const Diagnostics wanted = diagnose(c.recipe, in.source, alone, one);
+        for (const int threads : {2, 3, 7}) {
+            QVERIFY(fuse(c.recipe, {}, in.source, stages, row, threads));
+            QCOMPARE(stages.composed, alone.composed);
+            QCOMPARE(stages.temperature, alone.temperature);
+            QCOMPARE(stages.kept, alone.kept);
+            QVERIFY(std::ranges::equal(row.blockTop, bounds));
+            const Diagnostics d = diagnose(c.recipe, in.source, stages, row);
+            for (double Diagnostics::*field :
+                 {&Diagnostics::drift, &Diagnostics::driftComposed, &Diagnostics::driftDrawn, &Diagnostics::klFromBase,
+                  &Diagnostics::js, &Diagnostics::tv, &Diagnostics::entropy, &Diagnostics::interference,
+                  &Diagnostics::logNormaliser})
+                QCOMPARE(std::bit_cast<std::uint64_t>(d.*field), std::bit_cast<std::uint64_t>(wanted.*field));
+            QCOMPARE(d.noSay, wanted.noSay);
         }
     }
 

@@ -6,6 +6,7 @@
 #include "compute/composition/fused/kernels.h"
 #include "compute/composition/rowfacts.h"
 #include "tests/support/fixture.h"
+#include "tests/support/near.h"
 
 using namespace counterpoint::compute;
 using namespace counterpoint::tests;
@@ -76,16 +77,6 @@ Said saidOf(const fused::Term& term, std::size_t v) {
     if (own == kOut) return {-INFINITY, false};
     return {double(term.weight) * std::max(double(own) - double(against), double(term.lowest)), false};
 }
-
-bool near(double got, double wanted) {
-    return got == wanted || (std::isfinite(wanted) && std::abs(got - wanted) <= 2e-5 + 2e-5 * std::abs(wanted));
-}
-#define NEAR(got, wanted, what)                                                             \
-    QVERIFY2(near(got, wanted), qPrintable(QStringLiteral("seed %1, %2: got %3, wanted %4") \
-                                               .arg(seed)                                   \
-                                               .arg(what)                                   \
-                                               .arg(double(got), 0, 'g', 12)                \
-                                               .arg(double(wanted), 0, 'g', 12)))
 
 }  // namespace
 

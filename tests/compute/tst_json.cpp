@@ -90,6 +90,36 @@ class TestJson : public QObject {
         }
     }
 
+    /// Long objects are looked through another way: the same order, the same refusal, wherever the second one stands.
+    void longObjects_data() {
+        QTest::addColumn<int>("first");
+        QTest::addColumn<int>("keys");
+        for (const int keys : {2, 31, 32, 33, 34, 200})
+            for (const int first : {0, keys / 2, keys - 2}) QTest::addRow("key %d of %d", first, keys) << first << keys;
+    }
+    void longObjects() {
+        QFETCH(int, first);
+        QFETCH(int, keys);
+        const auto text = [&](int last) {
+            std::string object;
+            for (int i = keys; i-- > 0;)
+                object +=
+                    (object.empty() ? "{\"" : ",\"") + std::to_string(i == 0 ? last : i) + "\":{\"a\":[],\"b\":null}";
+            return object + "}";
+        };
+        for (const std::string& whole : {text(0), "[" + text(0) + "," + text(0) + "]"})
+            QCOMPARE(parseOrderedJson(whole, "test").dump(), whole);
+        const int twice = keys - 1 - first;
+        if (twice == 0) return;
+        try {
+            parseOrderedJson(text(twice), "test");
+            QFAIL("it was read");
+        } catch (const Error& error) {
+            const std::string says = "the key '" + std::to_string(twice) + "' stands twice in one object";
+            QVERIFY2(std::string(error.what()).find(says) != std::string::npos, error.what());
+        }
+    }
+
     void depthOfTwoHundredIsAllowed() { parseOrderedJson(std::string(200, '[') + std::string(200, ']'), "test"); }
 
     void notANumber_data() {

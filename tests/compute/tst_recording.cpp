@@ -309,6 +309,44 @@ class TestRecording : public QObject, Scratch {
     }
 
     /// What was normalised once stays bit for bit what it is: a recording of log-probabilities opens as it was.
+    /// A row that is no row: its file, source and place, and advice about the recording.
+    void rowsThatAreNone_data() {
+        QTest::addColumn<float>("value");
+        QTest::addColumn<int>("prefix");
+        QTest::addColumn<QString>("says");
+        const QString number = "a logit is not a number or +infinity";
+        const float infinity = std::numeric_limits<float>::infinity();
+        const QString where = "source 'sums', position %1 (%2, row 3, which is about token 4): ";
+        QTest::newRow("NaN") << std::nanf("") << 0 << where.arg(4) + number;
+        QTest::newRow("+inf") << infinity << 0 << where.arg(4) + number;
+        QTest::newRow("all -inf") << -infinity << 0 << where.arg(4) + "every logit is -infinity, so no token is left";
+        QTest::newRow("NaN behind a prefix") << std::nanf("") << 2 << where.arg(2) + number;
+    }
+    void rowsThatAreNone() {
+        QFETCH(float, value);
+        QFETCH(int, prefix);
+        QFETCH(QString, says);
+        ToyRecording toy(kTokens, kWidth, {"base", "math"});
+        std::vector<float> values = toy.values("math");
+        for (std::int64_t v = value < 0 ? 0 : 6; v < (value < 0 ? kWidth : 7); ++v)
+            values[static_cast<std::size_t>(3 * kWidth + v)] = value;
+        toy.tensor("logits.math") = floatTensor("logits.math", {5, kWidth}, values);
+        const fs::path file = folder() / "spoilt.safetensors";
+        toy.write(file);
+        std::vector<EnsembleMember> members(1);
+        members[0].name = "sums";
+        OpenOptions options;
+        options.sourceInFile = "math";
+        members[0].source = openSource(file, options, {});
+        members[0].prefix.assign(kTokens.begin(), kTokens.begin() + prefix);
+        Ensemble ensemble(std::move(members));
+        const std::vector<TokenId> ids(kTokens.begin() + prefix, kTokens.end());
+        std::vector<RawRows> rows;
+        const std::string found = errorOf([&] { ensemble.forward(ids, 1, rows, {}); });
+        QCOMPARE(QString::fromStdString(found),
+                 says.replace("%2", QString::fromStdString(file.string())) + "; record it again.");
+    }
+
     void normalisedRowsStay() {
         const std::vector<float> values = toyNumbers(5000, 3, 12);
         std::vector<float> once(values.size()), twice(values.size());

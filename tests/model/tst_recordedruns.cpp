@@ -116,6 +116,47 @@ class TestRecordedRuns : public QObject {
         QCOMPARE(replay(folder("scored"), options).kind, ReplayVerdict::Kind::Identical);
     }
 
+    /// What summary.json says of a recording's dtype and weights is compared as it is for models.
+    void replayNamesWhatChanged_data() {
+        QTest::addColumn<QString>("file");
+        QTest::addColumn<QString>("key");
+        QTest::addColumn<QString>("says");
+        const QString weights = "The weights of source '%1' in %2 are not those of the run (SHA-256 ";
+        QTest::newRow("dtype")
+            << "summary.json"
+            << "dtype"
+            << "The run was decoded in dtype 'bogus' as summary.json says, and its sources are in float32. ";
+        QTest::newRow("hash of the base") << "summary.json"
+                                          << "sha256/base" << weights.arg("base");
+        QTest::newRow("hash of a specialist") << "summary.json"
+                                              << "sha256/math" << weights.arg("math");
+        QTest::newRow("hash in the session") << "session.json"
+                                             << "base/sha256" << weights.arg("base");
+    }
+    void replayNamesWhatChanged() {
+        QFETCH(QString, file);
+        QFETCH(QString, key);
+        QFETCH(QString, says);
+        run(sampled(), "named");
+        const RunResult again = run(recorded(sampled(), "named"), "namedScored");
+        QCOMPARE(again.sha256.size(), std::size_t{3});
+        RunOptions options;
+        options.opener = scriptsAndFiles();
+        QVERIFY(replay(folder("namedScored"), options).sentence.starts_with("Identical"));
+        const fs::path changed = folder("namedScored") / file.toStdString();
+        OrderedJson json = compute::readOrderedJson(changed);
+        const bool session = file == "session.json";
+        json[OrderedJson::json_pointer("/" + key.toStdString())] = session ? std::string(64, 'b') : "bogus";
+        compute::writeFile(changed, json.dump());
+        const ReplayVerdict verdict = replay(folder("namedScored"), options);
+        says.replace("%2", QString::fromStdString((folder("named") / "sources.safetensors").string()));
+        if (key != "dtype")
+            says += QString::fromStdString(again.sha256.at("base").substr(0, 12)) + " instead of " +
+                    (session ? "bbbbbbbbbbbb" : "bogus") + "). ";
+        QCOMPARE(QString::fromStdString(verdict.sentence).section("Identical", 0, 0), says);
+        QCOMPARE(verdict.kind, ReplayVerdict::Kind::Identical);
+    }
+
     /// Decoded instead of scored: the same dials draw the same tokens, up to the recording's end.
     void decodesItsOwnText() {
         const Session session = sampled();

@@ -162,6 +162,9 @@ class TestSession : public QObject {
         row("/specialists/0/weight", "\"nan\"", "finite");
         row("/specialists/0/weight", "\"-inf\"", "finite");
         row("/specialists/0/weight", "null", "not a number");
+        row("/specialists/0/weight", "\"1\"", "this is not a number (expected a finite number, found \"1\")");
+        row("/specialists/0/temperature", "\"1\"", "this is not a number (expected a finite number, found \"1\")");
+        row("/decoding/temperature", "\"1\"", "this is not a number (expected a number from 0 to 5, found \"1\")");
         row("/specialists/0/enabled", "1", "true or false");
         row("/specialists/0/mask", "{\"positions\":[[4,2]]}", "interval");
         row("/specialists/0/mask", "{\"tokens\":[2.5]}", "whole number");
@@ -190,6 +193,29 @@ class TestSession : public QObject {
         QVERIFY2(error.contains(says), qPrintable(error));
         QVERIFY2(!error.contains(QLatin1Char('\n')), qPrintable(error));
         QVERIFY(errorOf([&] { (void)sessionFromJson(small(), {}, warnings); }).empty());
+    }
+
+    /// A file made of nothing but keys that nobody knows: read, said shortly, written again, in linear time.
+    void veryManyUnknownKeys() {
+        constexpr int kKeys = 100'000;
+        std::string text = R"({"format":"counterpoint.session/1","base":{"path":"m"},"decoding":{)";
+        for (int i = 0; i < 1'000; ++i)
+            text += (i == 0 ? "" : ",") + ("\"d" + std::to_string(i)) + "\":" + std::to_string(i);
+        text += "}";
+        for (int i = 0; i < kKeys; ++i) text += ",\"k" + std::to_string(i) + "\":{\"a\":1}";
+        text += "}";
+        QElapsedTimer timer;
+        timer.start();
+        std::vector<std::string> warnings;
+        const Session session = sessionFromJson(compute::parseOrderedJson(text, "many"), {}, warnings);
+        const std::string written = toJson(session).dump();
+        std::vector<std::string> again;
+        QVERIFY(sessionFromJson(compute::parseOrderedJson(written, "again"), {}, again) == session);
+        QVERIFY2(timer.elapsed() < 20'000, qPrintable(QString::number(timer.elapsed()) + " ms"));
+        QCOMPARE(warnings.size(), std::size_t{42});
+        QVERIFY2(warnings.back().find("99980 more keys are unknown") != std::string::npos, warnings.back().c_str());
+        QVERIFY(written.find("\"d999\":999") != std::string::npos &&
+                written.find("\"k99999\":{\"a\":1}") != std::string::npos);
     }
 
     void uses() {

@@ -205,12 +205,12 @@ inline Result compose(const compute::Recipe& r, const std::vector<compute::Prior
     }
     const auto logZ = [&](std::vector<int> who) {
         double z = 0;
-        for (double e : score(r, rows, t, 1, false, std::move(who), nullptr)) z += std::exp(e);
+        for (double e : score(r, rows, t, scale, false, std::move(who), nullptr)) z += std::exp(e);
         return std::log(z);
     };
     int speaking = 0;
     for (int i = 0; i < int(r.specialists.size()); ++i) {
-        if (!r.specialists[i].enabled || r.specialists[i].weight == 0) continue;
+        if (!r.specialists[i].enabled || r.specialists[i].weight * scale == 0) continue;
         d.interference -= logZ({i});
         ++speaking;
     }
