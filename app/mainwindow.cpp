@@ -108,7 +108,7 @@ void MainWindow::buildDocks() {
     QAction* shown = strip->addWidget(notices);  // a tool bar shows and hides its widgets through their actions
     addToolBar(Qt::BottomToolBarArea, strip);
     const auto occupy = [this, strip, shown](bool any) {
-        if (any && m_perspectives) m_perspectives->keepHeights(strip->isHidden());
+        if (any && strip->isHidden() && m_perspectives) m_perspectives->keepHeights();
         shown->setVisible(any);
         strip->setVisible(any);
         if (!any && m_perspectives) m_perspectives->giveHeightsBack();

@@ -3,8 +3,8 @@
 #include <QApplication>
 #include <QDockWidget>
 #include <QEvent>
+#include <QLayout>
 #include <QScreen>
-#include <QTimer>
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -51,6 +51,7 @@ QString Perspectives::purpose(const QString& name) {
 }
 
 void Perspectives::takeOut() {
+    m_heights.clear();
     for (const auto& [id, d] : m_docks) {
         d->setFloating(false);
         m_window.removeDockWidget(d);
@@ -194,6 +195,7 @@ bool Perspectives::eventFilter(QObject* watched, QEvent* event) {
         else
             rememberWidths();
     }
+    if (event->type() == QEvent::MouseButtonPress && watched == &m_window) m_heights.clear();  // a border is pulled
     if (event->type() != QEvent::Resize) return QObject::eventFilter(watched, event);
     if (watched != &m_window) {  // a person moved a border, or a layout was chosen
         if (m_window.size() == m_size) rememberWidths();
@@ -246,25 +248,24 @@ void Perspectives::restore(QSettings& settings, const QString& name) {
 
 std::map<QDockWidget*, int> Perspectives::heights() const {
     std::map<QDockWidget*, int> all;
-    for (const auto& [id, dock] : m_docks)
-        if (dock->isVisible() && !dock->isFloating()) all[dock] = dock->height();
+    for (const auto& [id, dock] : m_docks)  // one behind a tab keeps a height that it had once
+        if (dock->isVisible() && !dock->isFloating() && !dock->visibleRegion().isEmpty()) all[dock] = dock->height();
     return all;
 }
 
-void Perspectives::keepHeights(bool first) {
-    if (first) m_heights = m_window.isVisible() ? heights() : std::map<QDockWidget*, int>();
-    if (!m_heights.empty()) QTimer::singleShot(0, this, [this] { m_squeezed = heights(); });
-}
+void Perspectives::keepHeights() { m_heights = m_window.isVisible() ? heights() : std::map<QDockWidget*, int>(); }
 
 void Perspectives::giveHeightsBack() {
-    const std::map<QDockWidget*, int> before = std::exchange(m_heights, {});
-    if (before.empty() || m_squeezed != heights()) return;  // a person moved borders meanwhile
+    const std::map<QDockWidget*, int> before = std::exchange(m_heights, {}), now = heights();
     QList<QDockWidget*> docks;
     QList<int> sizes;
     for (const auto& [dock, height] : before) {
+        if (!now.contains(dock)) return;  // a person closed it meanwhile
         docks << dock;
         sizes << height;
     }
+    if (docks.isEmpty()) return;
+    m_window.layout()->activate();  // the room is there first
     m_window.resizeDocks(docks, sizes, Qt::Vertical);
 }
 

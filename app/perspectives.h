@@ -29,9 +29,9 @@ class Perspectives : public QObject {
     /// Layouts and geometry as they were left; `name` empty: the perspective that was open.
     void restore(QSettings& settings, const QString& name);
 
-    /// Notices take height from the docks, the first of them and those after it; when all are gone the docks have
-    /// theirs again, and not what Qt makes of it.
-    void keepHeights(bool first);
+    /// Notices take height from the docks; when the last is gone the docks have theirs again, and not what Qt makes of
+    /// it.
+    void keepHeights();
     void giveHeightsBack();
 
   protected:
@@ -50,7 +50,7 @@ class Perspectives : public QObject {
     bool m_first = false;                    ///< nobody has shown the first layout yet: its sizes are still due
     QSize m_size;                            ///< of the window when its docks were last laid out
     std::map<QDockWidget*, int> heights() const;
-    std::map<QDockWidget*, int> m_heights, m_squeezed;  ///< before notices, and with them
+    std::map<QDockWidget*, int> m_heights;   ///< before notices; empty: none, or a person pulled a border since
     std::map<const QObject*, int> m_widths;  ///< of the docks beside the plots, as a person left them
 };
 

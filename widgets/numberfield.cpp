@@ -49,13 +49,13 @@ void NumberField::write() {
 }
 
 void NumberField::focusInEvent(QFocusEvent* event) {
-    write();
+    if (!isModified()) write();
     QLineEdit::focusInEvent(event);
 }
 
 void NumberField::focusOutEvent(QFocusEvent* event) {
-    QLineEdit::focusOutEvent(event);  // takes what was typed
-    write();
+    QLineEdit::focusOutEvent(event);  // takes what was typed, unless another window came before this one
+    if (!isModified()) write();
 }
 
 void NumberField::resizeEvent(QResizeEvent* event) {

@@ -64,12 +64,14 @@ class NumberTable final : public QTableWidget {
     void updateGeometries() override {
         if (m_fitting) return;
         m_fitting = true;
-        QTableWidget::updateGeometries();
+        for (int pass = 0; pass < 2; ++pass) {  // a scroll bar for the rows takes width
+            share();
+            QTableWidget::updateGeometries();
+        }
         const QMargins margins = viewportMargins();
         const int room = viewport()->height() + margins.bottom(), rows = verticalHeader()->length();
         const int cut = room < rows && room > kRowHeight ? room % kRowHeight : 0;
         setViewportMargins(margins.left(), margins.top(), margins.right(), cut);
-        share();
         m_fitting = false;
     }
     bool viewportEvent(QEvent* event) override {

@@ -57,11 +57,13 @@ class Ticker : public QCPAxisTicker {
     }
     std::vector<Tick> categoryTicks(const Range& range) const {
         std::vector<Tick> out;
+        // Sources of one family differ at their ends, tokens where they begin.
+        const bool sources = !m_scene.plot.series.empty() && m_scene.plot.series[0].kind == SeriesKind::Waterfall;
+        const Qt::TextElideMode cut = sources ? Qt::ElideMiddle : Qt::ElideRight;
         for (std::size_t i = 0; i < m_scene.plot.x.categories.size(); ++i)
             if (const auto u = static_cast<double>(i); u >= range.lower && u <= range.upper)
-                out.push_back(
-                    {u, (m_scene.twoLines && i % 2 == 1 ? QStringLiteral("\n") : QString()) +
-                            m_scene.metrics().elidedText(m_scene.category(i), Qt::ElideMiddle, m_scene.categoryRoom)});
+                out.push_back({u, (m_scene.twoLines && i % 2 == 1 ? QStringLiteral("\n") : QString()) +
+                                      m_scene.metrics().elidedText(m_scene.category(i), cut, m_scene.categoryRoom)});
         return out;
     }
     const Scene& m_scene;
@@ -177,12 +179,20 @@ struct PlotCanvas::Private {
     /// How many ticks and which titles fit depends on the axis rect, and its margins on them: one round of layout ahead
     /// of the one that draws.
     void layOut() {
+        const bool low = !scene.look.paper && plot->viewport().height() < scene.px(kLow);
+        const auto title = [](const std::string& text) { return QString::fromStdString(text); };
+        // From nothing each time: what fitted before must not decide what fits now.
+        plot->xAxis->setLabel(scene.categories() || low ? QString() : title(scene.plot.x.title));
+        plot->yAxis->setLabel(title(scene.plot.y.title));
+        plot->yAxis2->setLabel(title(scene.plot.y2.title));
+        plot->xAxis->setTickLabelRotation(0);
+        scene.twoLines = false;
+        scene.categoryRoom = 0;
         round();
         fitCategories();
+        round();
         fitTitle(plot->yAxis, scene.plot.y.title);
         fitTitle(plot->yAxis2, scene.plot.y2.title);
-        const bool low = !scene.look.paper && plot->viewport().height() < scene.px(kLow);
-        plot->xAxis->setLabel(scene.categories() || low ? QString() : QString::fromStdString(scene.plot.x.title));
         round();
     }
     void round() {
@@ -193,7 +203,7 @@ struct PlotCanvas::Private {
     /// Names that would be cut side by side stand in two lines in turn; upright where there is height for it, or where
     /// two lines are not enough and there is.
     void fitCategories() {
-        if (!scene.categories()) return plot->xAxis->setTickLabelRotation(0);
+        if (!scene.categories()) return;
         double widest = 0;
         for (std::size_t i = 0; i < scene.plot.x.categories.size(); ++i)
             widest = std::max(widest, scene.metrics().horizontalAdvance(scene.category(i)));
@@ -204,7 +214,7 @@ struct PlotCanvas::Private {
         scene.twoLines = !fits && !upright;
         plot->xAxis->setTickLabelRotation(upright ? -90 : 0);
         scene.categoryRoom = upright          ? std::max(scene.px(24), 0.36 * height)
-                             : scene.twoLines ? 2 * slot - scene.px(8)
+                             : scene.twoLines ? 2 * slot - scene.px(4)
                                               : slot;
     }
     void fitTitle(QCPAxis* axis, const std::string& title) {

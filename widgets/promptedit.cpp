@@ -60,7 +60,7 @@ int PromptEdit::heightOf(int lines) const {
     return static_cast<int>(std::ceil(lines * line + 2 * QPlainTextEdit::document()->documentMargin())) + kFrame;
 }
 
-QSize PromptEdit::sizeHint() const { return {400, heightOf(std::clamp(lines(), 2, kMostLines))}; }
+QSize PromptEdit::sizeHint() const { return {400, heightOf(std::clamp(lines(), 1, kMostLines))}; }
 QSize PromptEdit::minimumSizeHint() const { return {120, heightOf(std::clamp(lines(), 1, kSeenLines))}; }
 
 void PromptEdit::write() {

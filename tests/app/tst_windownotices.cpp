@@ -50,7 +50,7 @@ class TestWindowNotices : public QObject {
         const auto heights = [&] {
             QMap<QString, int> all;
             for (const QDockWidget* dock : o.window->findChildren<QDockWidget*>())
-                if (dock->isVisible()) all[dock->objectName()] = dock->height();
+                if (!dock->visibleRegion().isEmpty()) all[dock->objectName()] = dock->height();
             return all;
         };
         QCoreApplication::processEvents();

@@ -264,16 +264,16 @@ class TestViews : public QObject {
         document.setCursor(4);
         QCOMPARE(document.trace()->at(4)->token, compute::kNoToken);
         const model::PlotData nobody = document.plot("ledger");
-        QVERIFY2(nobody.note.starts_with("top at 4: log p"), nobody.note.c_str());
+        QVERIFY2(nobody.note.starts_with("likeliest: log p"), nobody.note.c_str());
         QVERIFY2(nobody.series[0].name.find("id ") == std::string::npos, nobody.series[0].name.c_str());
         model::View look = document.view();
         look.token = 5;
         document.setView(look);
-        QVERIFY(document.plot("ledger").note.starts_with("'id 5' at 4: log p"));
+        QVERIFY(document.plot("ledger").note.starts_with("'id 5': log p"));
         look.token = compute::kNoToken;
         look.cursor = 2;
         document.setView(look);
-        QVERIFY(document.plot("ledger").note.starts_with("'id 3' at 2: log p"));
+        QVERIFY(document.plot("ledger").note.starts_with("'id 3': log p"));
     }
 
     void aPromptOfIdsIsNotTheDefaultText() {
