@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <random>
 
 #include "compute/composition/compose.h"
@@ -47,6 +48,7 @@ const Shape kShapes[] = {
     {"each block far above the one before", 1500, 4, 1.0, false, true, 1, 60},
     {"each block far above, excluded tokens", 1500, 4, 0.7, true, true, 1, 60},
     {"each block a little above", 2000, 4, 0.7, false, true, 1, 25},
+    {"the base alone at temperature 1", 600, 1, 1.0, false, false, 1},
     {"three parts", 70'000, 3, 0.7, false, true, 1},
     {"two parts, excluded tokens", 32'769, 4, 0.7, true, true, 0.9},
     {"two parts, each block above the one before", 40'000, 3, 0.8, false, true, 1, 2},
@@ -55,6 +57,11 @@ const Shape kShapes[] = {
 struct Case {
     Recipe recipe;
     std::vector<std::vector<double>> rows;
+    SpecialistTerm& term(std::size_t i) { return recipe.specialists[i]; }
+    /// The rest stays as it was: the row no longer sums to 1.
+    void exclude(std::size_t source) {
+        for (std::size_t v = 5; v < rows[source].size(); v += 7) rows[source][v] = kOut;
+    }
 };
 
 Case caseOf(const Shape& shape, unsigned seed) {
@@ -96,6 +103,55 @@ Case caseOf(const Shape& shape, unsigned seed) {
     return c;
 }
 
+/// The step of the pass beside the plain formula in float64. `kept`: with facts as a trace keeps them.
+void compareWithPlain(const Case& c, Position position, bool kept, unsigned seed) {
+    Stages<float> stages;
+    Stages<double> plain;
+    Storage<float> in(c.rows, position);
+    std::vector<std::vector<double>> stored;
+    for (const auto& row : in.data) stored.emplace_back(row.begin(), row.end());
+    const Storage<double> exact(stored, position);
+    compose<double>(c.recipe, {}, exact.source, plain);
+    const Diagnostics wanted = diagnose<double>(c.recipe, {}, exact.source, plain);
+    if (kept)
+        for (const auto& row : in.source.rows) in.source.facts.push_back(factsOf(row, in.source.rows[0]));
+    const Step step = makeStep(c.recipe, {}, in.source, stages);
+    QVERIFY2(stages.priors.empty(), "this case did not go through the fused pass");
+
+    const Diagnostics& d = step.diagnostics;
+    NEAR(d.drift, wanted.drift, "drift");
+    NEAR(d.driftComposed, wanted.driftComposed, "drift_composed");
+    NEAR(d.driftDrawn, wanted.driftDrawn, "drift_drawn");
+    NEAR(d.klFromBase, wanted.klFromBase, "kl_from_base");
+    NEAR(d.js, wanted.js, "js");
+    NEAR(d.tv, wanted.tv, "tv");
+    NEAR(d.entropy, wanted.entropy, "entropy");
+    NEAR(d.interference, wanted.interference, "interference");
+    NEAR(d.logNormaliser, wanted.logNormaliser, "log_normaliser");
+    NEAR(d.eosComposed, wanted.eosComposed, "eos");
+    NEAR(stages.logNormaliserComposed, plain.logNormaliserComposed, "log_normaliser of composed");
+    NEAR(stages.logNormaliserPriors, plain.logNormaliserPriors, "log_normaliser of priors");
+    QCOMPARE(d.scale, 1.0);
+    for (const double x : {d.drift, d.driftComposed, d.driftDrawn, d.klFromBase, d.js, d.tv, d.entropy})
+        QVERIFY2(x >= 0, "rounding took it below 0");
+    for (std::size_t i = 0; i < wanted.activity.size(); ++i) NEAR(d.activity[i], wanted.activity[i], "activity");
+    QCOMPARE(d.noSay, wanted.noSay);
+    QCOMPARE(static_cast<int>(d.winner), static_cast<int>(wanted.winner));
+    QCOMPARE(d.winnerSource, wanted.winnerSource);
+    QCOMPARE(step.greedy, plain.greedy);
+    if (c.recipe.topP >= 1) QCOMPARE(step.keptCount, plain.keptCount);
+    QCOMPARE(step.drawn, draw<double>(c.recipe, plain, position));
+    for (std::size_t v = 0; v < plain.composed.size(); ++v) {
+        NEAR(stages.composed[v], plain.composed[v], "composed");
+        NEAR(stages.temperature[v], plain.temperature[v], "temperature");
+    }
+    std::vector<TokenId> top;
+    topTokens(std::span<const float>(stages.temperature), 20, top);
+    QCOMPARE(step.top.size(), top.size());
+    for (std::size_t i = 0; i < top.size(); ++i) QCOMPARE(step.top[i].token, top[i]);
+    QCOMPARE(step.top[0].priors, step.top[0].composed);
+}
+
 }  // namespace
 
 class TestFused : public QObject {
@@ -109,52 +165,46 @@ class TestFused : public QObject {
     }
     void againstThePlainFormula() {
         QFETCH(int, shape);
-        Stages<float> stages;
-        Stages<double> plain;
         const unsigned seeds = kShapes[shape].vocabulary > 30'000 ? 2 : 30;
-        for (unsigned seed = 0; seed < seeds; ++seed) {
-            const Case c = caseOf(kShapes[shape], seed);
-            const Position position = seed % 6;
-            Storage<float> in(c.rows, position);
-            std::vector<std::vector<double>> stored;
-            for (const auto& row : in.data) stored.emplace_back(row.begin(), row.end());
-            const Storage<double> exact(stored, position);
-            compose<double>(c.recipe, {}, exact.source, plain);
-            const Diagnostics wanted = diagnose<double>(c.recipe, {}, exact.source, plain);
-            if (seed % 2 == 1)  // as a trace keeps them
-                for (const auto& row : in.source.rows) in.source.facts.push_back(factsOf(row, in.source.rows[0]));
-            const Step step = makeStep(c.recipe, {}, in.source, stages);
-            QVERIFY2(stages.priors.empty(), "this case did not go through the fused pass");
+        for (unsigned seed = 0; seed < seeds && !QTest::currentTestFailed(); ++seed)
+            compareWithPlain(caseOf(kShapes[shape], seed), seed % 6, seed % 2 == 1, seed);
+    }
 
-            const Diagnostics& d = step.diagnostics;
-            NEAR(d.drift, wanted.drift, "drift");
-            NEAR(d.driftComposed, wanted.driftComposed, "drift_composed");
-            NEAR(d.driftDrawn, wanted.driftDrawn, "drift_drawn");
-            NEAR(d.klFromBase, wanted.klFromBase, "kl_from_base");
-            NEAR(d.js, wanted.js, "js");
-            NEAR(d.tv, wanted.tv, "tv");
-            NEAR(d.entropy, wanted.entropy, "entropy");
-            NEAR(d.interference, wanted.interference, "interference");
-            NEAR(d.logNormaliser, wanted.logNormaliser, "log_normaliser");
-            NEAR(d.eosComposed, wanted.eosComposed, "eos");
-            for (std::size_t i = 0; i < wanted.activity.size(); ++i)
-                NEAR(d.activity[i], wanted.activity[i], "activity");
-            QCOMPARE(d.noSay, wanted.noSay);
-            QCOMPARE(static_cast<int>(d.winner), static_cast<int>(wanted.winner));
-            QCOMPARE(d.winnerSource, wanted.winnerSource);
-            QCOMPARE(step.greedy, plain.greedy);
-            if (c.recipe.topP >= 1) QCOMPARE(step.keptCount, plain.keptCount);
-            QCOMPARE(step.drawn, draw<double>(c.recipe, plain, position));
-            for (std::size_t v = 0; v < plain.composed.size(); ++v) {
-                NEAR(stages.composed[v], plain.composed[v], "composed");
-                NEAR(stages.temperature[v], plain.temperature[v], "temperature");
-            }
-            std::vector<TokenId> top;
-            topTokens(std::span<const float>(stages.temperature), 20, top);
-            QCOMPARE(step.top.size(), top.size());
-            for (std::size_t i = 0; i < top.size(); ++i) QCOMPARE(step.top[i].token, top[i]);
-            QCOMPARE(step.top[0].priors, step.top[0].composed);
+    /// What random racks do not have.
+    void otherRacks_data() {
+        QTest::addColumn<std::function<void(Case&)>>("set");
+        const auto row = [](const char* name, std::function<void(Case&)> set) { QTest::newRow(name) << set; };
+        row("sources in another order", [](Case& c) { std::swap(c.term(0).source, c.term(1).source); });
+        row("one source twice", [](Case& c) { c.term(1).source = 1, c.term(1).weight = 0.5; });
+        row("only the first excludes", [](Case& c) { c.exclude(1); });
+        row("only the last excludes", [](Case& c) { c.exclude(3); });
+        row("only a reference excludes", [](Case& c) {
+            c.exclude(3), c.term(2).enabled = false, c.term(0).reference = 3, c.term(1).reference = kReferenceNone;
+        });
+        row("only the first of two excludes, with its own reference",
+            [](Case& c) { c.exclude(1), c.term(2).enabled = false, c.term(0).reference = 3; });
+    }
+    void otherRacks() {
+        QFETCH(std::function<void(Case&)>, set);
+        for (unsigned seed = 0; seed < 4 && !QTest::currentTestFailed(); ++seed) {
+            Case c = caseOf(kShapes[2], 3 * seed + 1);
+            c.term(0).weight = 0.8, c.term(2).weight = -0.3;
+            set(c);
+            compareWithPlain(c, 1, seed % 2 == 1, seed);
         }
+    }
+
+    /// Who has no say sends no row to the plain formula, and need not even have one.
+    void whoHasNoSay() {
+        Case c = caseOf(kShapes[2], 1);
+        c.term(0).enabled = false, c.term(1).weight = 0;
+        c.term(0).mask.tokens = c.term(1).mask.tokens = {{1, 2}};
+        compareWithPlain(c, 1, false, 1);
+        Storage<float> in(c.rows, 1);
+        in.source.rows[1] = in.source.rows[2] = {};
+        Stages<float> stages;
+        (void)makeStep(c.recipe, {}, in.source, stages);
+        QVERIFY(stages.priors.empty());
     }
 
     /// The number of threads that a long row is shared out to changes no bit.
@@ -194,38 +244,15 @@ class TestFused : public QObject {
         }
     }
 
-    /// A first block without anything left, at every temperature: R5 stays what it is.
-    void nothingInTheFirstBlock() {
-        std::vector<double> row(600, kOut);
-        row[550] = row[580] = std::log(0.5);
-        const Storage<float> in({row});
-        Recipe r = recipeOf({});
-        Stages<float> stages;
-        for (r.temperature = 2e-3; r.temperature < 0.02; r.temperature += 1e-5) {
-            const Diagnostics d = makeStep(r, {}, in.source, stages).diagnostics;
-            QVERIFY2(d.tv < 1e-5 && d.js < 1e-5 && d.klFromBase < 1e-5, qPrintable(QString::number(r.temperature)));
-        }
-    }
-
-    /// The listed tokens are the first of their blocks, so that the list reaches down to a block's own bound.
-    void oneListedTokenInEachBlock() {
+    /// What an earlier recipe left in the stages is gone.
+    void afterABudget() {
         Case c = caseOf(kShapes[2], 1);
-        std::mt19937 gen(4);
-        std::normal_distribution<> normal;
-        std::vector<double> logits(22 * 512);
-        for (auto& row : c.rows) {
-            for (double& x : logits) x = normal(gen);
-            for (std::size_t b = 0; b < 22; ++b)
-                logits[b * 512 + b * 37 % 512] = 30 - 0.3 * static_cast<double>(b * 7 % 22);
-            row = logSoftmaxRow(logits);
-        }
         const Storage<float> in(c.rows, 1);
         Stages<float> stages;
-        const Step step = makeStep(c.recipe, {}, in.source, stages);
-        std::vector<TokenId> top;
-        topTokens(std::span<const float>(stages.temperature), 20, top);
-        QCOMPARE(step.top.size(), top.size());
-        for (std::size_t i = 0; i < top.size(); ++i) QCOMPARE(step.top[i].token, top[i]);
+        c.recipe.klBudget = 1e-3;
+        QVERIFY(makeStep(c.recipe, {}, in.source, stages).diagnostics.scale < 1);
+        c.recipe.klBudget.reset();
+        QCOMPARE(makeStep(c.recipe, {}, in.source, stages).diagnostics.scale, 1.0);
     }
 
     /// Z of a source alone is not its own sum where the base excludes what it says.
@@ -272,25 +299,23 @@ class TestFused : public QObject {
         QVERIFY(std::abs(told - (own - 1)) < 1e-4);
         in.source.facts.emplace_back();
         QVERIFY(std::abs(makeStep(r, {}, in.source, stages).diagnostics.interference - own) < 1e-4);
-    }
-
-    void factsOfARow() {
-        std::vector<float> row{-2, kExcluded, -0.25f, -0.25f, -3}, base{-1, -1, -1, kExcluded, -1};
-        RowFacts f = factsOf(row, base);
-        QCOMPARE(f.best, 2);
-        QCOMPARE(f.top, -0.25f);
-        QCOMPARE(f.excluded, std::int64_t{1});
-        QVERIFY(f.proper && std::isinf(f.activity));
-        QVERIFY(std::abs(f.logMass - std::log(std::exp(-2.0) + 2 * std::exp(-0.25) + std::exp(-3.0))) < 1e-6);
-        base[1] = kExcluded, base[3] = -2;  // excluded by both: nothing is lost
-        double kl = 0;
-        for (std::size_t v : {0u, 2u, 3u, 4u}) kl += std::exp(double(row[v])) * double(row[v] - base[v]);
-        QVERIFY(std::abs(factsOf(row, base).activity - kl) < 1e-6);
-        row[4] = NAN;
-        QVERIFY(!factsOf(row, base).proper);
-        row[4] = INFINITY;
-        QVERIFY(!factsOf(row, base).proper);
-        QVERIFY(!factsOf(std::vector<float>(5, kExcluded), base).proper);
+        in.source.facts[0].best = 3;
+        in.source.facts[0].proper = true;
+        Recipe alone = r;
+        alone.specialists.clear();
+        QCOMPARE(makeStep(alone, {}, in.source, stages).diagnostics.winner, WinnerKind::Base);
+        in.source.facts.pop_back();
+        QCOMPARE(makeStep(alone, {}, in.source, stages).diagnostics.winner, WinnerKind::Nobody);
+        in.source.facts[1].logMass -= 1;
+        in.source.facts[0].logMass += 1;  // of nobody: once for all together, once less for each
+        QVERIFY(std::abs(makeStep(r, {}, in.source, stages).diagnostics.interference - (own + 2)) < 1e-4);
+        in.source.facts[0].logMass -= 1;
+        // Those of its own source, also behind one that is switched off.
+        Recipe two = r;
+        two.specialists[0].enabled = false;
+        const double ofTwo = makeStep(two, {}, in.source, stages).diagnostics.interference;
+        in.source.facts[3].logMass += 1;
+        QVERIFY(std::abs(makeStep(two, {}, in.source, stages).diagnostics.interference - (ofTwo - 1)) < 1e-4);
     }
 
     /// Recipes that the pass is not for are computed by the plain formula, and wrong ones are refused as they are
@@ -321,6 +346,10 @@ class TestFused : public QObject {
             r.specialists.assign(fused::kMostTerms + 1, r.specialists[0]);
         }));
         QVERIFY(!plainly([](Recipe& r) { r.eosPolicy = EosPolicy::Mean, r.stopIds.clear(); }));
+        for (void (*const wrong)(Recipe&) : std::initializer_list<void (*)(Recipe&)>{
+                 [](Recipe& r) { r.temperature = -1; }, [](Recipe& r) { r.topP = 1.5; },
+                 [](Recipe& r) { r.minP = -0.1; }, [](Recipe& r) { r.floor = -1; }})
+            QVERIFY_EXCEPTION_THROWN((void)plainly(wrong), std::exception);
         const std::vector<PriorTerm> priors{{"p", 1, {3}, {2}}};
         (void)makeStep(c.recipe, priors, in.source, stages);
         QVERIFY(stages.priors[3] != stages.composed[3]);

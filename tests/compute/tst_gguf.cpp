@@ -59,9 +59,13 @@ class TestGguf : public QObject, Scratch {
         GgufWriter w = example();
         w.entry("tiny", 1) += GgufWriter::raw<std::int8_t>(-3);
         w.entry("short", 3) += GgufWriter::raw<std::int16_t>(-300);
+        w.entry("no double", 10) += GgufWriter::raw<std::uint64_t>((std::uint64_t{1} << 53) + 1);
+        w.entry("no double below 0", 11) += GgufWriter::raw<std::int64_t>(-(std::int64_t{1} << 53) - 1);
         const auto gguf = opened(w.bytes());
         QCOMPARE(gguf->integer("tiny"), std::optional<std::int64_t>(-3));
         QCOMPARE(gguf->integer("short"), std::optional<std::int64_t>(-300));
+        QCOMPARE(gguf->integer("no double"), std::optional<std::int64_t>(9007199254740993));
+        QCOMPARE(gguf->integer("no double below 0"), std::optional<std::int64_t>(-9007199254740993));
         QCOMPARE(gguf->text("general.architecture"), std::optional<std::string>("llama"));
         QCOMPARE(gguf->integer("whole"), std::optional<std::int64_t>(4'000'000'000));
         QCOMPARE(gguf->integer("negative"), std::optional<std::int64_t>(-5));
@@ -167,7 +171,8 @@ class TestGguf : public QObject, Scratch {
             "the file is too short for the metadata entries it announces (expected 9223372036854775808");
         row("2^63 tensors", good.substr(0, 8) + u64(std::uint64_t{1} << 63) + good.substr(16),
             "the file is too short for the tensors it announces");
-        row("more entries than there are", good.substr(0, 16) + u64(14) + good.substr(24), "a metadata key is too long");
+        row("more entries than there are", good.substr(0, 16) + u64(14) + good.substr(24),
+            "a metadata key is too long");
         row("long key", good.substr(0, 24) + u64(std::uint64_t{1} << 62) + good.substr(32),
             "a metadata key is too long");
         row("key past the end", good.substr(0, 24) + u64(60000) + good.substr(32),
@@ -253,7 +258,8 @@ class TestGguf : public QObject, Scratch {
     /// Cut anywhere: refused in one line, never read past the end.
     void cutAnywhere() {
         const std::string good = example().bytes();
-        for (std::size_t n = 0; n < good.size() - 14; n += n + 60 < good.size() ? 7 : 1)  // the last 14 bytes are padding
+        for (std::size_t n = 0; n < good.size() - 14;
+             n += n + 60 < good.size() ? 7 : 1)  // the last 14 bytes are padding
             QVERIFY2(!errorOf([&] { opened(good.substr(0, n)); }).empty(), qPrintable(QString::number(n)));
         QVERIFY(errorOf([&] { opened(good.substr(0, good.size() - 14)); }).empty());
     }

@@ -1,5 +1,6 @@
 // The block types of GGUF: against another implementation's numbers, and against blocks that are packed here from known
 // integers and scales.
+#include <cmath>
 #include <random>
 
 #include "compute/files/ggufblocks.h"
@@ -183,6 +184,35 @@ class TestGgufBlocks : public QObject {
         std::vector<float> found(expected.size());
         row.widen(reinterpret_cast<const std::byte*>(data.data()), 100, found.data());
         QVERIFY(found == expected);
+    }
+
+    /// A scale of every kind of half precision, times 1 and times -2.
+    void everyKindOfScale_data() {
+        QTest::addColumn<int>("half");
+        QTest::addColumn<float>("value");
+        QTest::newRow("1.5") << 0x3E00 << 1.5F;
+        QTest::newRow("-1.5") << 0xBE00 << -1.5F;
+        QTest::newRow("the largest") << 0x7BFF << 65504.0F;
+        QTest::newRow("the smallest that is normal") << 0x0400 << 0x1p-14F;
+        QTest::newRow("subnormal") << 0x0003 << 0x3p-24F;
+        QTest::newRow("subnormal below 0") << 0x83FF << -0x3FFp-24F;
+        QTest::newRow("0") << 0x0000 << 0.0F;
+        QTest::newRow("infinity") << 0x7C00 << INFINITY;
+        QTest::newRow("-infinity") << 0xFC00 << -INFINITY;
+    }
+    void everyKindOfScale() {
+        QFETCH(int, half);
+        QFETCH(float, value);
+        std::vector<Byte> block;
+        put(block, static_cast<std::uint16_t>(half));
+        block.resize(34, 1);
+        block[3] = static_cast<Byte>(-2);
+        std::vector<float> found(32);
+        ggmlType(GgmlType::Q8_0).widen(reinterpret_cast<const std::byte*>(block.data()), 1, found.data());
+        QVERIFY2(found[0] == value && found[1] == -2 * value, qPrintable(QString::number(double(found[0]))));
+        block[0] = 0, block[1] = 0x7E;
+        ggmlType(GgmlType::Q8_0).widen(reinterpret_cast<const std::byte*>(block.data()), 1, found.data());
+        QVERIFY(std::isnan(found[0]));
     }
 
     void names() {

@@ -193,6 +193,35 @@ class TestGgufTokenizer : public QObject, Scratch {
         QCOMPARE(show(other->encode("aa")), show({kAA}));
     }
 
+    /// What stands for a space in a piece does so in a user-defined token too, where a text is searched for it.
+    void userDefinedWithASpaceMark() {
+        GgufTokens tokens = small();
+        tokens.add("\u2581go", GgufTokens::kUserDefined);
+        const auto t = tokenizer(tokens);
+        QCOMPARE(t->bytes(269), std::string_view(" go"));
+        QCOMPARE(show(t->encode("a go")), show({kSpaceA, 269}));
+    }
+
+    void noId() {
+        const auto t = tokenizer(small(), [](GgufWriter& w) {
+            w.whole("tokenizer.ggml.bos_token_id", 0xFFFFFFFF);
+            w.entry("tokenizer.ggml.eos_token_id", 5) += GgufWriter::raw<std::int32_t>(-1);
+        });
+        QVERIFY(!t->bos() && !t->eos() && !t->addsBos());
+    }
+
+    /// Of whatever kind the file calls it: neither text nor, unasked, found in one.
+    void bosIsAControlToken() {
+        const auto normal = tokenizer(small(), [](GgufWriter& w) { w.whole("tokenizer.ggml.bos_token_id", kB); });
+        QVERIFY(normal->isControl(kB) && normal->bytes(kB).empty());
+        QCOMPARE(show(normal->encode("b")), show({kSpace, 3 + 'b'}));
+        const auto userDefined =
+            tokenizer(small(), [](GgufWriter& w) { w.whole("tokenizer.ggml.bos_token_id", kTwoSpaces); });
+        QVERIFY(userDefined->isControl(kTwoSpaces) && userDefined->bytes(kTwoSpaces).empty());
+        QCOMPARE(show(userDefined->encode("a  b")), show({kSpaceA, kSpace, kSpace, kB}));
+        QVERIFY(show(userDefined->encode("a  b", {.controlTokens = true})).contains(QString::number(kTwoSpaces)));
+    }
+
     void stopSet() {
         const auto gguf = written(small(), [](GgufWriter& w) {
             w.whole("tokenizer.ggml.eos_token_id", 2);
