@@ -107,11 +107,9 @@ void MainWindow::buildDocks() {
     notices->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
     QAction* shown = strip->addWidget(notices);  // a tool bar shows and hides its widgets through their actions
     addToolBar(Qt::BottomToolBarArea, strip);
-    const auto occupy = [this, strip, shown](bool any) {
-        if (any && strip->isHidden() && m_perspectives) m_perspectives->keepHeights();
+    const auto occupy = [strip, shown](bool any) {
         shown->setVisible(any);
         strip->setVisible(any);
-        if (!any && m_perspectives) m_perspectives->giveHeightsBack();
     };
     connect(notices, &widgets::NoticePanel::occupied, strip, occupy);
     occupy(!m_document.notices().empty());

@@ -3,11 +3,9 @@
 #include <QApplication>
 #include <QDockWidget>
 #include <QEvent>
-#include <QLayout>
 #include <QScreen>
 #include <algorithm>
 #include <array>
-#include <utility>
 
 namespace counterpoint::app {
 namespace {
@@ -51,7 +49,6 @@ QString Perspectives::purpose(const QString& name) {
 }
 
 void Perspectives::takeOut() {
-    m_heights.clear();
     for (const auto& [id, d] : m_docks) {
         d->setFloating(false);
         m_window.removeDockWidget(d);
@@ -195,7 +192,6 @@ bool Perspectives::eventFilter(QObject* watched, QEvent* event) {
         else
             rememberWidths();
     }
-    if (event->type() == QEvent::MouseButtonPress && watched == &m_window) m_heights.clear();  // a border is pulled
     if (event->type() != QEvent::Resize) return QObject::eventFilter(watched, event);
     if (watched != &m_window) {  // a person moved a border, or a layout was chosen
         if (m_window.size() == m_size) rememberWidths();
@@ -244,29 +240,6 @@ void Perspectives::restore(QSettings& settings, const QString& name) {
     select(name.isEmpty() ? settings.value(QStringLiteral("window/perspective")).toString() : name);
     for (const auto& [id, dock] : m_docks)
         if (dock->isFloating()) bringOnScreen(*dock);
-}
-
-std::map<QDockWidget*, int> Perspectives::heights() const {
-    std::map<QDockWidget*, int> all;
-    for (const auto& [id, dock] : m_docks)  // one behind a tab keeps a height that it had once
-        if (dock->isVisible() && !dock->isFloating() && !dock->visibleRegion().isEmpty()) all[dock] = dock->height();
-    return all;
-}
-
-void Perspectives::keepHeights() { m_heights = m_window.isVisible() ? heights() : std::map<QDockWidget*, int>(); }
-
-void Perspectives::giveHeightsBack() {
-    const std::map<QDockWidget*, int> before = std::exchange(m_heights, {}), now = heights();
-    QList<QDockWidget*> docks;
-    QList<int> sizes;
-    for (const auto& [dock, height] : before) {
-        if (!now.contains(dock)) return;  // a person closed it meanwhile
-        docks << dock;
-        sizes << height;
-    }
-    if (docks.isEmpty()) return;
-    m_window.layout()->activate();  // the room is there first
-    m_window.resizeDocks(docks, sizes, Qt::Vertical);
 }
 
 bool bringOnScreen(QWidget& window) {

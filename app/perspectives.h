@@ -29,11 +29,6 @@ class Perspectives : public QObject {
     /// Layouts and geometry as they were left; `name` empty: the perspective that was open.
     void restore(QSettings& settings, const QString& name);
 
-    /// Notices take height from the docks; when the last is gone the docks have theirs again, and not what Qt makes of
-    /// it.
-    void keepHeights();
-    void giveHeightsBack();
-
   protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
@@ -49,8 +44,6 @@ class Perspectives : public QObject {
     QString m_current;
     bool m_first = false;                    ///< nobody has shown the first layout yet: its sizes are still due
     QSize m_size;                            ///< of the window when its docks were last laid out
-    std::map<QDockWidget*, int> heights() const;
-    std::map<QDockWidget*, int> m_heights;   ///< before notices; empty: none, or a person pulled a border since
     std::map<const QObject*, int> m_widths;  ///< of the docks beside the plots, as a person left them
 };
 

@@ -1,7 +1,6 @@
 // What the window says: notices of files and actions, how they go, and what is told of them afterwards.
 
 #include <QAbstractButton>
-#include <QDockWidget>
 #include <QFile>
 #include <QLabel>
 #include <QPlainTextEdit>
@@ -41,29 +40,6 @@ class TestWindowNotices : public QObject {
         auto* close = o.find<QWidget>(("notice." + std::to_string(id)).c_str())->findChild<QAbstractButton*>("close");
         QTest::mouseClick(close, Qt::LeftButton);
         QCOMPARE(o.document.notices().size(), notices);
-    }
-
-    /// Docks have their heights again when the notices are gone.
-    void noticesLeaveNoTrace() {
-        Opened o;
-        o.decode();
-        const auto heights = [&] {
-            QMap<QString, int> all;
-            for (const QDockWidget* dock : o.window->findChildren<QDockWidget*>())
-                if (!dock->visibleRegion().isEmpty()) all[dock->objectName()] = dock->height();
-            return all;
-        };
-        QCoreApplication::processEvents();
-        const auto before = heights();
-        for (const char* what : {"One.", "Two.", "Three."}) {
-            o.document.notify(model::Notice::Level::Warning, what);
-            QTest::qWait(1);
-        }
-        QTRY_VERIFY(heights() != before);
-        QTest::qWait(1);  // laid out by then
-        for (const model::Notice& notice : std::vector(o.document.notices())) o.document.dismiss(notice.id);
-        QTRY_COMPARE(heights(), before);
-        QCOMPARE(o.window->size(), QSize(1280, 800));
     }
 
     void noticesGoByThemselvesOrByTheNextOutcome() {
