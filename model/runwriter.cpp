@@ -1,5 +1,11 @@
 // The run directory of SPEC.md 2. Nothing here depends on threads, locale or the clock but summary.json's own figures.
 
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
 #include "compute/error.h"
 #include "compute/files/atomicfile.h"
 #include "compute/files/safetensors.h"
@@ -9,12 +15,6 @@
 #include "model/diagnostics.h"
 #include "model/loadedrack.h"
 #include "model/runner.h"
-
-#include <algorithm>
-#include <array>
-#include <charconv>
-#include <cmath>
-#include <utility>
 
 namespace counterpoint::model {
 
@@ -26,7 +26,8 @@ using compute::TokenId;
 
 namespace {
 
-constexpr std::array kOwnFiles = {"trace.jsonl", "summary.json", "session.json", "log_prob.safetensors", "sources.safetensors"};
+constexpr std::array kOwnFiles = {"trace.jsonl", "summary.json", "session.json", "log_prob.safetensors",
+                                  "sources.safetensors"};
 
 /// A float as the shortest decimal that reads back to it.
 OrderedJson real(float x) {
@@ -58,10 +59,14 @@ bool fed(const Trace& trace, Position position, std::size_t source) {
 
 std::string winnerName(const Diagnostics& d, const Trace& trace) {
     switch (d.winner) {
-        case compute::WinnerKind::Base: return "base";
-        case compute::WinnerKind::Specialist: return trace.sources.at(static_cast<std::size_t>(d.winnerSource));
-        case compute::WinnerKind::Several: return "several";
-        case compute::WinnerKind::Nobody: break;
+        case compute::WinnerKind::Base:
+            return "base";
+        case compute::WinnerKind::Specialist:
+            return trace.sources.at(static_cast<std::size_t>(d.winnerSource));
+        case compute::WinnerKind::Several:
+            return "several";
+        case compute::WinnerKind::Nobody:
+            break;
     }
     return "nobody";
 }
@@ -104,7 +109,8 @@ OrderedJson topJson(const Step& step, const Trace& trace, const std::vector<Colu
     return list;
 }
 
-OrderedJson rowJson(const Step& step, const Trace& trace, const std::vector<Column>& columns, std::string text, double driftSum) {
+OrderedJson rowJson(const Step& step, const Trace& trace, const std::vector<Column>& columns, std::string text,
+                    double driftSum) {
     const Diagnostics& d = step.diagnostics;
     const bool token = step.token != compute::kNoToken;
     OrderedJson logProbs, eos = OrderedJson::object(), activity = OrderedJson::object();
@@ -180,23 +186,25 @@ using WriteBytes = std::function<void(std::span<const std::byte>)>;
 /// log_prob [T,V]: stage temperature of every row of the trace, composed again from the store.
 std::string writeLogProb(const Trace& trace, const std::filesystem::path& file) {
     const compute::Recipe recipe = toRecipe(trace.session, trace.stopIds, 0);
-    const compute::TensorToWrite tensor{.name = "log_prob",
-                                        .dtype = compute::DType::F32,
-                                        .shape = {static_cast<std::int64_t>(trace.steps.size()), trace.store->vocabulary()},
-                                        .bytes = {},
-                                        .produce = [&](const WriteBytes& write) {
-                                            compute::Stages<float> stages;
-                                            for (const StepPtr& step : trace.steps) {
-                                                compute::compose<float>(recipe, {}, trace.store->rows(step->position), stages);
-                                                write(std::as_bytes(std::span(stages.temperature)));
-                                            }
-                                        }};
+    const compute::TensorToWrite tensor{
+        .name = "log_prob",
+        .dtype = compute::DType::F32,
+        .shape = {static_cast<std::int64_t>(trace.steps.size()), trace.store->vocabulary()},
+        .bytes = {},
+        .produce = [&](const WriteBytes& write) {
+            compute::Stages<float> stages;
+            for (const StepPtr& step : trace.steps) {
+                compute::compose<float>(recipe, {}, trace.store->rows(step->position), stages);
+                write(std::as_bytes(std::span(stages.temperature)));
+            }
+        }};
     compute::writeSafetensors(file, {&tensor, 1}, {{"format", "counterpoint.log_prob/1"}});
     return {};
 }
 
 /// Rows 1..count of one source at its own temperature 1.
-void writeRows(const LogitStore& store, std::size_t source, Position count, float temperature, const WriteBytes& write) {
+void writeRows(const LogitStore& store, std::size_t source, Position count, float temperature,
+               const WriteBytes& write) {
     std::vector<float> scaled;
     for (Position p = 1; p <= count; ++p) {
         const std::span<const float> row = store.row(p, source);
@@ -210,7 +218,8 @@ void writeRows(const LogitStore& store, std::size_t source, Position count, floa
     }
 }
 
-/// Where the base's tokenizer lies, as the recording names it: from its own folder, where the session's path is relative.
+/// Where the base's tokenizer lies, as the recording names it: from its own folder, where the session's path is
+/// relative.
 std::string tokenizerFolder(const Session& session, const std::filesystem::path& file) {
     const Session moved = rebased(session, file);
     if (!moved.base.tokenizer.empty()) return moved.base.tokenizer;
@@ -239,7 +248,8 @@ std::string writeSources(const Trace& trace, const std::filesystem::path& file) 
     std::string leftOut;
     for (const Column& c : columnsOf(trace)) {
         if (!fed(trace, count, c.source)) {
-            leftOut += file.filename().string() + " leaves out source '" + c.name + "', whose positions ended before the text.";
+            leftOut += file.filename().string() + " leaves out source '" + c.name +
+                       "', whose positions ended before the text.";
             continue;
         }
         const auto temperature = static_cast<float>(trace.session.source(c.source).temperature);
@@ -251,7 +261,8 @@ std::string writeSources(const Trace& trace, const std::filesystem::path& file) 
                                writeRows(store, source, count, temperature, write);
                            }});
     }
-    std::map<std::string, std::string> metadata{{"format", "counterpoint.recording/1"}, {"base", trace.sources.front()}};
+    std::map<std::string, std::string> metadata{{"format", "counterpoint.recording/1"},
+                                                {"base", trace.sources.front()}};
     if (trace.tokenizer) metadata["tokenizer"] = tokenizerFolder(trace.session, file);
     compute::writeSafetensors(file, tensors, metadata);
     return leftOut;
@@ -285,7 +296,8 @@ std::string traceJsonl(const Trace& trace) {
     std::string lines;
     for (const StepPtr& step : trace.steps) {
         const auto p = static_cast<std::size_t>(step->position);
-        for (; streamed < std::min(p, trace.tokenBytes.size()); ++streamed) (void)stream.push(trace.tokenBytes[streamed]);
+        for (; streamed < std::min(p, trace.tokenBytes.size()); ++streamed)
+            (void)stream.push(trace.tokenBytes[streamed]);
         std::string text;
         if (streamed == p && p < trace.tokenBytes.size()) {
             text = stream.push(trace.tokenBytes[streamed++]);
@@ -300,13 +312,19 @@ std::string traceJsonl(const Trace& trace) {
 void requireRunDirectory(const std::filesystem::path& directory) {
     namespace fs = std::filesystem;
     const auto refuse = [&](const std::string& what, const std::string& advice) {
-        throw compute::Error({.where = directory.string(), .what = what, .expected = "a new, an empty or an earlier run's folder",
-                              .found = {}, .advice = advice, .details = {}});
+        throw compute::Error({.where = directory.string(),
+                              .what = what,
+                              .expected = "a new, an empty or an earlier run's folder",
+                              .found = {},
+                              .advice = advice,
+                              .details = {}});
     };
     std::error_code error;
     if (!fs::exists(directory, error)) return;
     if (!fs::is_directory(directory, error)) refuse("it is not a folder", "give another --out");
-    if (fs::exists(directory / "trace.jsonl") && fs::exists(directory / "summary.json") && fs::exists(directory / "session.json")) return;
+    if (fs::exists(directory / "trace.jsonl") && fs::exists(directory / "summary.json") &&
+        fs::exists(directory / "session.json"))
+        return;
     for (const fs::directory_entry& entry : fs::directory_iterator(directory))
         if (std::find(kOwnFiles.begin(), kOwnFiles.end(), entry.path().filename().string()) == kOwnFiles.end())
             refuse("it holds other files", "give another --out or empty it");
@@ -318,12 +336,13 @@ void requireSourcesOutside(const Session& session, const std::filesystem::path& 
             std::error_code none;  // what is not there is not read from there
             const std::filesystem::path file = directory / name;
             if (std::filesystem::equivalent(session.resolve(session.source(i).path), file, none))
-                throw compute::Error({.where = file.string(),
-                                      .what = "source '" + session.source(i).name + "' is read from there, and the run would replace it",
-                                      .expected = {},
-                                      .found = {},
-                                      .advice = "give another --out",
-                                      .details = {}});
+                throw compute::Error(
+                    {.where = file.string(),
+                     .what = "source '" + session.source(i).name + "' is read from there, and the run would replace it",
+                     .expected = {},
+                     .found = {},
+                     .advice = "give another --out",
+                     .details = {}});
         }
 }
 

@@ -14,6 +14,9 @@ COUNTERPOINT_CLONES double sumExp(const float* x, double shift, double factor, s
 COUNTERPOINT_CLONES double sumExp(const double* x, double shift, double factor, std::size_t n) noexcept {
     return rowmath::sumExpLoop<float>(x, shift, factor, n);
 }
+COUNTERPOINT_CLONES double sumExp(const float* x, float shift, std::size_t n) noexcept {
+    return rowmath::sumExpLoop(x, shift, n);
+}
 
 COUNTERPOINT_CLONES double kl(const float* p, const float* q, std::size_t n) noexcept {
     return divergence::klLoop(p, q, n);

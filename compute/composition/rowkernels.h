@@ -23,6 +23,8 @@ double maxOf(const double* x, std::size_t n) noexcept;
 /// Σ exp(factor · (x − shift)), elements in float32.
 double sumExp(const float* x, double shift, double factor, std::size_t n) noexcept;
 double sumExp(const double* x, double shift, double factor, std::size_t n) noexcept;
+/// Σ exp(x − shift), the difference in float32.
+double sumExp(const float* x, float shift, std::size_t n) noexcept;
 double kl(const float* p, const float* q, std::size_t n) noexcept;
 divergence::Pair compare(const float* p, const float* q, std::size_t n) noexcept;
 

@@ -25,14 +25,28 @@ std::vector<Ranked<Real>>& candidates() {
     return list;
 }
 
+/// Adds the tokens of row[from, end) that `within` keeps and that lie in [lowest, below).
 template <class Real>
-void collect(std::span<const Real> row, const Bound& within, Real lowest, std::vector<Ranked<Real>>& out) {
-    for (std::size_t v = 0; v < row.size(); ++v) {
+void collect(std::span<const Real> row, std::size_t from, std::size_t end, const Bound& within, Real lowest, Real below,
+             std::vector<Ranked<Real>>& out) {
+    for (std::size_t v = from; v < end; ++v) {
         const auto token = static_cast<TokenId>(v);
-        if (row[v] >= lowest && row[v] > rowmath::kMinusInfinity<Real> &&
+        if (row[v] >= lowest && row[v] < below && row[v] > rowmath::kMinusInfinity<Real> &&
             within.keeps(static_cast<double>(row[v]), token))
             out.push_back({row[v], token});
     }
+}
+
+constexpr std::size_t kBlock = 64;
+
+/// The largest of each block: blocks without a token near the top are passed over.
+template <class Real>
+const std::vector<Real>& blockTops(std::span<const Real> row) {
+    thread_local std::vector<Real> tops;  // warm after the first step
+    tops.clear();
+    for (std::size_t from = 0; from < row.size(); from += kBlock)
+        tops.push_back(rowmath::maxOf(row.data() + from, std::min(kBlock, row.size() - from)));
+    return tops;
 }
 
 template <class Real>
@@ -75,7 +89,7 @@ template <class Real>
 Bound topKBound(std::span<const Real> row, std::int64_t k) {
     if (k <= 0 || k >= static_cast<std::int64_t>(row.size())) return {};
     auto& list = candidates<Real>();
-    collect(row, Bound{}, rowmath::kMinusInfinity<Real>, list);
+    collect(row, 0, row.size(), Bound{}, rowmath::kMinusInfinity<Real>, std::numeric_limits<Real>::infinity(), list);
     if (k >= static_cast<std::int64_t>(list.size())) return {};
     const auto last = list.begin() + static_cast<std::ptrdiff_t>(k - 1);
     std::nth_element(list.begin(), last, list.end());
@@ -85,21 +99,30 @@ Bound topKBound(std::span<const Real> row, std::int64_t k) {
 template <class Real>
 Bound topPBound(std::span<const Real> row, double p, const Bound& within) {
     if (p >= 1) return {};
-    const double top = static_cast<double>(rowmath::maxOf(row.data(), row.size()));
-    if (top == rowmath::kMinusInfinity<double>) return {};
+    constexpr Real kWhole = std::numeric_limits<Real>::infinity();
+    const std::vector<Real>& tops = blockTops(row);
+    const Real largest = rowmath::maxOf(tops.data(), tops.size());
+    if (largest == -kWhole) return {};
+    const auto top = static_cast<double>(largest);
     auto& list = candidates<Real>();
-    const auto gather = [&](double depth) {
-        list.clear();
-        collect(row, within, static_cast<Real>(top - depth), list);
-        return massOf(list.data(), list.data() + list.size(), top);
+    double mass = 0;
+    Real below = kWhole;  // what lies from here up is in the list
+    const auto gather = [&](Real lowest) {
+        const std::size_t before = list.size();
+        for (std::size_t b = 0; b < tops.size(); ++b)
+            if (tops[b] >= lowest)
+                collect(row, b * kBlock, std::min((b + 1) * kBlock, row.size()), within, lowest, below, list);
+        mass += massOf(list.data() + before, list.data() + list.size(), top);
+        below = lowest;
     };
-    constexpr double kWhole = std::numeric_limits<double>::infinity();
-    const bool whole = within.logProb == -kWhole;
-    const double target =
-        (p - kGranted<Real>)*(whole ? rowmath::sumExp<Real>(row.data(), top, 1.0, row.size()) : gather(kWhole));
+    const bool whole = within.logProb == rowmath::kMinusInfinity<double>;
+    if (!whole) gather(-kWhole);
+    const double target = (p - kGranted<Real>)*(whole ? rowmath::sumExp(row.data(), largest, row.size()) : mass);
     // Most of the mass lies near the top: where it is enough, no more is ranked.
-    for (const double depth : {8.0, 16.0, kWhole})
-        if (gather(depth) >= target) break;
+    for (const Real depth : {Real(1), Real(2), Real(4), Real(8), Real(16), kWhole}) {
+        if (mass >= target && !list.empty()) break;
+        gather(largest - depth);
+    }
     const Ranked<Real> last = reach(list, target, top);
     return {static_cast<double>(last.logProb), last.token};
 }

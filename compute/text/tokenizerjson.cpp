@@ -2,9 +2,11 @@
 #include <algorithm>
 
 #include "compute/error.h"
+#include "compute/files/atomicfile.h"
 #include "compute/printable.h"
 #include "compute/text/bpe.h"
 #include "compute/text/pipelinetokenizer.h"
+#include "compute/text/tokenizertables.h"
 #include "compute/text/unigram.h"
 
 namespace counterpoint::compute {
@@ -18,7 +20,19 @@ constexpr std::int64_t kMaxSize = 4'000'000, kHoles = 65'536, kHolesPerToken = 1
 
 class Reader {
   public:
-    explicit Reader(const fs::path& file) : m_where(file.string()), m_json(readJson(file)) {}
+    explicit Reader(const fs::path& file) : m_where(file.string()) {
+        const std::string text = readFile(file);
+        if (auto flat = readTokenizerTables(text)) {
+            try {
+                m_json = parseJson(flat->rest, m_where);
+                m_tables = std::move(*flat);
+                m_flat = true;
+                return;
+            } catch (const Error&) {  // said of the file as it is, below
+            }
+        }
+        m_json = parseJson(text, m_where);
+    }
 
     std::shared_ptr<const Tokenizer> read(const SpecialTokens& special) {
         if (!m_json.is_object() || !m_json.contains("model") || !m_json["model"].is_object())
@@ -30,8 +44,8 @@ class Reader {
         Normalizer normalizer = readNormalizer(part("normalizer"), m_where);
         PreTokenizer preTokenizer = readPreTokenizer(part("pre_tokenizer"), m_where);
 
-        m_idLimit =
-            std::min(kMaxSize, kHoles + kHolesPerToken * (count(model, "vocab") + count(m_json, "added_tokens")));
+        const std::int64_t pieces = m_flat ? static_cast<std::int64_t>(m_tables.vocab.size()) : count(model, "vocab");
+        m_idLimit = std::min(kMaxSize, kHoles + kHolesPerToken * (pieces + count(m_json, "added_tokens")));
         type == "BPE" ? readPieces(model) : readScoredPieces(model);
         if (m_vocabulary.entries.empty()) fail("the vocabulary is empty");
         readAdded();
@@ -48,6 +62,8 @@ class Reader {
   private:
     std::string m_where;
     Json m_json;
+    TokenizerTables m_tables;  ///< of BPE
+    bool m_flat = false;       ///< the tables were read without a tree, and m_json has empty ones
     std::int64_t m_idLimit = kHoles;
     Decoder m_decoder;
     Vocabulary m_vocabulary;
@@ -77,8 +93,11 @@ class Reader {
 
     TokenId idFrom(const Json& value, const std::string& piece) const {
         if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= static_cast<std::uint64_t>(m_idLimit))
-            fail("the id of token '" + piece + "' is not a number from 0 to " + std::to_string(m_idLimit - 1));
+            failId(piece);
         return static_cast<TokenId>(value.get<std::uint64_t>());
+    }
+    [[noreturn]] void failId(const std::string& piece) const {
+        fail("the id of token '" + piece + "' is not a number from 0 to " + std::to_string(m_idLimit - 1));
     }
 
     Vocabulary::Entry& entry(TokenId id) {
@@ -99,11 +118,13 @@ class Reader {
     void readPieces(const Json& model) {
         const auto vocab = model.find("vocab");
         if (vocab == model.end() || !vocab->is_object()) fail("the model has no object 'vocab'");
-        for (const auto& [piece, value] : vocab->items()) {
-            const TokenId id = idFrom(value, piece);
+        if (!m_flat)
+            for (const auto& [piece, value] : vocab->items()) m_tables.vocab.emplace_back(piece, idFrom(value, piece));
+        for (const auto& [piece, id] : m_tables.vocab) {
+            if (id >= m_idLimit) failId(piece);
             Vocabulary::Entry& slot = entry(id);
             if (slot.token)
-                fail("the tokens '" + slot.piece + "' and '" + piece + "' have the same id " + value.dump());
+                fail("the tokens '" + slot.piece + "' and '" + piece + "' have the same id " + std::to_string(id));
             fill(slot, id, piece, false, false);
         }
     }
@@ -180,9 +201,10 @@ class Reader {
                            .unknown = {}};
         const std::string unknown = stringField(model, "unk_token", "", m_where);
         if (unknown.empty()) return options;
-        const auto found = model["vocab"].find(unknown);
-        if (found == model["vocab"].end()) fail("unk_token '" + unknown + "' is not in the vocabulary");
-        options.unknown = found->get<TokenId>();
+        const auto found = std::find_if(m_tables.vocab.begin(), m_tables.vocab.end(),
+                                        [&](const auto& entry) { return entry.first == unknown; });
+        if (found == m_tables.vocab.end()) fail("unk_token '" + unknown + "' is not in the vocabulary");
+        options.unknown = found->second;
         return options;
     }
 
@@ -192,13 +214,15 @@ class Reader {
         return control;
     }
 
-    std::unique_ptr<const WordModel> bpe(const Json& model) const {
+    std::unique_ptr<const WordModel> bpe(const Json& model) {
         const auto merges = model.find("merges");
         if (merges == model.end() || !merges->is_array()) fail("the model has no list 'merges'");
         auto bpe = std::make_unique<Bpe>(m_where, optionsOf(model));
-        bpe->reserve(model["vocab"].size(), merges->size());
-        for (const auto& [piece, id] : model["vocab"].items()) bpe->addPiece(piece, id.get<TokenId>());
-        for (const Json& merge : *merges) addMerge(*bpe, merge);
+        if (!m_flat)
+            for (const Json& merge : *merges) m_tables.merges.push_back(mergeFrom(merge));
+        bpe->reserve(m_tables.vocab.size(), m_tables.merges.size());
+        for (const auto& [piece, id] : m_tables.vocab) bpe->addPiece(piece, id);
+        for (const auto& [left, right] : m_tables.merges) bpe->addMerge(left, right);
         bpe->block(controls());
         return bpe;
     }
@@ -214,16 +238,14 @@ class Reader {
         return std::make_unique<Unigram>(m_where, options, std::move(m_scored), controls());
     }
 
-    /// "a b" in older files (the pieces then hold no space), ["a", "b"] in newer ones.
-    void addMerge(Bpe& bpe, const Json& merge) const {
+    std::pair<std::string, std::string> mergeFrom(const Json& merge) const {
         if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string())
-            return bpe.addMerge(merge[0].get_ref<const std::string&>(), merge[1].get_ref<const std::string&>());
+            return {merge[0].get<std::string>(), merge[1].get<std::string>()};
         if (!merge.is_string()) fail("a merge is neither \"a b\" nor [\"a\", \"b\"]: " + shortened(merge.dump()));
-        const std::string_view text = merge.get_ref<const std::string&>();
-        const std::size_t space = text.find(' ');
-        if (space == std::string_view::npos || text.find(' ', space + 1) != std::string_view::npos)
-            fail("the merge '" + shortened(text) + "' is not two pieces with one space between");
-        bpe.addMerge(text.substr(0, space), text.substr(space + 1));
+        const std::string& text = merge.get_ref<const std::string&>();
+        const auto split = splitMerge(text);
+        if (!split) fail("the merge '" + shortened(text) + "' is not two pieces with one space between");
+        return *split;
     }
 
     AddedTokenSplitter splitter(bool normalized, const Normalizer& normalizer) const {

@@ -1,4 +1,8 @@
-// Run directories with scripted sources: rows and keys, streamed text (HAZARDS A28), locale (A1), replay, foreign folders, dumps.
+// Run directories with scripted sources: rows and keys, streamed text (HAZARDS A28), locale (A1), replay, foreign
+// folders, dumps.
+
+#include <cstring>
+#include <thread>
 
 #include "compute/error.h"
 #include "compute/files/atomicfile.h"
@@ -8,9 +12,6 @@
 #include "tests/model/scripted.h"
 #include "tests/support/fixture.h"
 #include "tests/support/germanlocale.h"
-
-#include <cstring>
-#include <thread>
 
 using namespace counterpoint;
 using namespace counterpoint::model;
@@ -42,13 +43,15 @@ struct SpacedTokenizer : ByteTokenizer {
 std::vector<Json> rowsOf(const fs::path& directory) {
     std::vector<Json> rows;
     const std::string text = compute::readFile(directory / "trace.jsonl");
-    for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) rows.push_back(Json::parse(text.substr(at, text.find('\n', at) - at)));
+    for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
+        rows.push_back(Json::parse(text.substr(at, text.find('\n', at) - at)));
     return rows;
 }
 
 std::string allBytes(const fs::path& directory) {
     std::string all;
-    for (const char* name : {"trace.jsonl", "session.json", "log_prob.safetensors", "sources.safetensors"}) all += compute::readFile(directory / name);
+    for (const char* name : {"trace.jsonl", "session.json", "log_prob.safetensors", "sources.safetensors"})
+        all += compute::readFile(directory / name);
     return all;
 }
 
@@ -72,9 +75,12 @@ class TestRunner : public QObject {
         double sum = 0;
         for (std::size_t i = 0; i < rows.size(); ++i) {
             const Json& r = rows[i];
-            for (const char* key : {"position", "prompt", "token", "text", "bytes", "forced", "log_prob", "log_probs", "drift", "drift_sum",
-                                    "drift_composed", "drift_drawn", "kl_from_base", "js", "tv", "entropy", "interference", "log_normaliser",
-                                    "winner", "eos", "activity", "scale", "no_say", "priors", "top", "routing"})
+            for (const char* key :
+                 {"position",     "prompt",    "token",    "text",      "bytes",          "forced",
+                  "log_prob",     "log_probs", "drift",    "drift_sum", "drift_composed", "drift_drawn",
+                  "kl_from_base", "js",        "tv",       "entropy",   "interference",   "log_normaliser",
+                  "winner",       "eos",       "activity", "scale",     "no_say",         "priors",
+                  "top",          "routing"})
                 QVERIFY2(r.contains(key), key);
             const compute::Step& step = *result.trace.steps[i];
             QCOMPARE(r["position"].get<std::size_t>(), i + 1);
@@ -219,7 +225,9 @@ class TestRunner : public QObject {
         const compute::TensorView* p = log.find("log_prob");
         QCOMPARE(p->shape, (std::vector<std::int64_t>{12, 300}));
         const auto* values = reinterpret_cast<const float*>(p->bytes.data());
-        for (std::size_t i = 0; i < 12; ++i) QCOMPARE(values[i * 300 + static_cast<std::size_t>(result.trace.steps[i]->token)], result.trace.steps[i]->logProb);
+        for (std::size_t i = 0; i < 12; ++i)
+            QCOMPARE(values[i * 300 + static_cast<std::size_t>(result.trace.steps[i]->token)],
+                     result.trace.steps[i]->logProb);
         const auto recording = compute::Safetensors::openFile(folder("dumps") / "sources.safetensors");
         QCOMPARE(recording.metadata().at("format"), std::string("counterpoint.recording/1"));
         QCOMPARE(recording.metadata().at("base"), std::string("base"));
@@ -258,10 +266,12 @@ class TestRunner : public QObject {
         ReplayVerdict v = tamper(9, [](OrderedJson& r) { r["token"] = 299; });
         QCOMPARE(v.kind, ReplayVerdict::Kind::Diverged);
         QCOMPARE(v.position, Position{10});
-        v = tamper(4, [](OrderedJson& r) { r["log_probs"]["composed"] = r["log_probs"]["composed"].get<double>() + 3e-5; });
+        v = tamper(
+            4, [](OrderedJson& r) { r["log_probs"]["composed"] = r["log_probs"]["composed"].get<double>() + 3e-5; });
         QCOMPARE(v.kind, ReplayVerdict::Kind::WithinTolerance);
         QVERIFY(std::abs(v.gap - 3e-5) < 1e-6);
-        v = tamper(4, [](OrderedJson& r) { r["log_probs"]["composed"] = r["log_probs"]["composed"].get<double>() + 2e-4; });
+        v = tamper(
+            4, [](OrderedJson& r) { r["log_probs"]["composed"] = r["log_probs"]["composed"].get<double>() + 2e-4; });
         QCOMPARE(v.kind, ReplayVerdict::Kind::Diverged);
         QCOMPARE(v.position, Position{5});
         compute::writeFile(file, good.substr(0, good.rfind("{\"position\"")));
@@ -330,7 +340,8 @@ class TestRunner : public QObject {
         const RunResult result = runSession(s, options);
         QVERIFY(result.failure);
         const QString says = QString::fromStdString(result.failure->sentence);
-        QVERIFY2(says.startsWith("source 'math', position 9: a logit is not a number") && says.count('\n') == 0, qPrintable(says));
+        QVERIFY2(says.startsWith("source 'math', position 9: a logit is not a number") && says.count('\n') == 0,
+                 qPrintable(says));
         QVERIFY_EXCEPTION_THROWN(raise(*result.failure), compute::Error);
         writeRun(result, folder("midway"), options.dumps);
         const std::vector<Json> rows = rowsOf(folder("midway"));
@@ -340,8 +351,10 @@ class TestRunner : public QObject {
         QCOMPARE(summary["stop"].get<std::string>(), std::string("error"));
         QVERIFY(summary["stop_id"].is_null());
         QCOMPARE(summary["steps"].get<int>(), 8);
-        QCOMPARE(compute::Safetensors::openFile(folder("midway") / "log_prob.safetensors").find("log_prob")->shape[0], std::int64_t{8});
-        QCOMPARE(compute::Safetensors::openFile(folder("midway") / "sources.safetensors").find("tokens")->shape[0], std::int64_t{8});
+        QCOMPARE(compute::Safetensors::openFile(folder("midway") / "log_prob.safetensors").find("log_prob")->shape[0],
+                 std::int64_t{8});
+        QCOMPARE(compute::Safetensors::openFile(folder("midway") / "sources.safetensors").find("tokens")->shape[0],
+                 std::int64_t{8});
         // It ends there again: that is the same run. A run that did not end there is another.
         QCOMPARE(replay(folder("midway"), options).kind, ReplayVerdict::Kind::Identical);
         std::string text = compute::readFile(folder("midway") / "summary.json");
@@ -355,7 +368,9 @@ class TestRunner : public QObject {
         RunOptions options = scripted();
         Script broken;
         broken.logits = mixing(1);
-        broken.onForward = [](std::span<const TokenId>) { throw compute::Error({.where = "the model", .what = "it broke"}); };
+        broken.onForward = [](std::span<const TokenId>) {
+            throw compute::Error({.where = "the model", .what = "it broke"});
+        };
         options.opener = opener({{"model", broken}});
         for (int n = 0; n < 20; ++n) {  // however the lanes race
             std::string says;
@@ -372,7 +387,8 @@ class TestRunner : public QObject {
     void deviceThatIsNotThere() {
         RunOptions options = scripted();
         options.device = "cuda";
-        options.opener = [open = opener(three())](const fs::path& path, const compute::OpenOptions& how, std::stop_token stop) {
+        options.opener = [open = opener(three())](const fs::path& path, const compute::OpenOptions& how,
+                                                  std::stop_token stop) {
             if (how.device != "cpu") throw compute::Error({.where = how.device, .what = "it is not here"});
             return open(path, how, stop);
         };

@@ -37,7 +37,7 @@ inline Lanes product(Lanes a, Lanes b) {
 
 /// What every counter of a row has in common: the words after the rounds that do not read v, and the keys.
 struct RowOfCounters {
-    Lanes a1, b1, k1;     ///< words 0 and 1 after round 1, key 1 of round 1
+    Lanes a1, b1;         ///< words 0 and 1 after round 1
     Lanes firstHigh, d2;  ///< of round 2's product with word 0: its high half xor key 1, its low half
     Lanes key0[10], key1[10];
 
@@ -54,7 +54,6 @@ struct RowOfCounters {
         const std::uint64_t first = std::uint64_t{0xD2511F53u} * a;
         a1 = Lanes{} + a;
         b1 = Lanes{} + static_cast<std::uint32_t>(second);
-        k1 = key1[0];
         firstHigh = Lanes{} + (static_cast<std::uint32_t>(first >> 32) ^ high[1]);
         d2 = Lanes{} + static_cast<std::uint32_t>(first);
     }
@@ -64,7 +63,7 @@ struct RowOfCounters {
 inline Lanes word0(const RowOfCounters& row, Lanes v) {
     const Lanes m0 = Lanes{} + 0xD2511F53u, m1 = Lanes{} + 0xCD9E8D57u;
     const Lanes p = product(v, m0);  // round 1: words 0 and 1 are the row's
-    Lanes c = (p >> 32) ^ row.k1, d = p;
+    Lanes c = (p >> 32) ^ row.key1[0], d = p;
     const Lanes q = product(c, m1);  // round 2: its other product is the row's
     Lanes a = (q >> 32) ^ row.b1 ^ row.key0[1], b = q;
     c = row.firstHigh ^ d;

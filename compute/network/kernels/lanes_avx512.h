@@ -3,7 +3,7 @@
 struct Lanes {
     __m512 v;
 };
-constexpr int kGemvRows = 8, kGemmRows = 6, kGemmColumns = 4, kOuterRows = 3, kOuterColumns = 6;
+constexpr int kGemvRows = 8, kNarrowGemvRows = 8, kGemmRows = 6, kGemmColumns = 4, kOuterRows = 3, kOuterColumns = 6;
 
 inline __mmask16 firstLanes(std::int64_t n) { return static_cast<__mmask16>((1u << n) - 1u); }
 inline __m512 widenBf16(__m256i bits) {

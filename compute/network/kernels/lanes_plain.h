@@ -4,7 +4,7 @@
 struct Lanes {
     float v[16];
 };
-constexpr int kGemvRows = 2, kGemmRows = 1, kGemmColumns = 2, kOuterRows = 1, kOuterColumns = 2;
+constexpr int kGemvRows = 2, kNarrowGemvRows = 2, kGemmRows = 1, kGemmColumns = 2, kOuterRows = 1, kOuterColumns = 2;
 
 template <class F>
 inline Lanes each(F f) {
