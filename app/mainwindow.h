@@ -18,6 +18,7 @@
 #include "model/document.h"
 #include "widgets/plotdock.h"
 #include "widgets/rackpanel.h"
+#include "widgets/tabends.h"
 #include "widgets/textpanel.h"
 
 class QComboBox;
@@ -54,6 +55,7 @@ class MainWindow : public QMainWindow {
     void dragEnterEvent(QDragEnterEvent* event) override;
     void dropEvent(QDropEvent* event) override;
     void paintEvent(QPaintEvent* event) override;
+    void childEvent(QChildEvent* event) override;
 
   private:
     void inSlices(std::vector<std::function<void()>> slices);
@@ -89,6 +91,7 @@ class MainWindow : public QMainWindow {
     QPointer<widgets::PlotDock> m_lastPlot;
     widgets::RackPanel* m_rack = nullptr;
     widgets::TextPanel* m_text = nullptr;
+    widgets::TabEnds m_tabEnds;
     widgets::CommandPalette* m_palette = nullptr;
     QFileDialog* m_dialog = nullptr;
     QMetaObject::Connection m_asked;

@@ -134,7 +134,7 @@ void Perspectives::proportion() {
     const int middle = std::max(100, m_window.width() - rackWidth - dialsWidth);
     const auto part = [middle](int percent) { return middle * percent / 100; };
     if (m_current == QLatin1String("Priors")) {
-        columns({rack, text, ledger, dials}, {rackWidth, part(59), part(41), dialsWidth});
+        columns({rack, text, ledger, dials}, {rackWidth, part(61), part(39), dialsWidth});
         rows({rack, dock("dock.priors")}, {height(60), height(40)});
         rows({text, distribution}, {height(40), height(60)});
         rows({ledger, front}, {height(60), height(40)});
@@ -144,7 +144,7 @@ void Perspectives::proportion() {
         rows({text, front}, {height(42), height(58)});
     } else {
         columns({rack, text, dials}, {rackWidth, middle, dialsWidth});
-        columns({distribution, ledger}, {part(59), part(41)});
+        columns({distribution, ledger}, {part(61), part(39)});
         rows({text, distribution, front}, {height(28), height(45), height(27)});
     }
 }

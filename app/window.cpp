@@ -111,10 +111,12 @@ int screenshot(MainWindow& window, const WindowOptions& options) {
     document.generate();
     waitFor(document, [&] { return !document.busy() && (document.trace() != nullptr || !document.notices().empty()); });
     throwFailure(document);
+    const QSize asked = options.size.isEmpty() ? kPictureSize : options.size;
     const std::vector<model::Notice> said = document.notices();
     for (const model::Notice& notice : said)  // they go by themselves, sooner or later: not in some of the pictures
         if (notice.level == model::Notice::Level::Info) document.dismiss(notice.id);
     for (int pass = 0; pass < 3; ++pass) QApplication::processEvents();  // layouts settle, then plots draw
+    window.resize(asked);  // notices that were shown meanwhile may have needed more
     QElapsedTimer drawn;
     for (drawn.start(); drawn.elapsed() < 100;) QApplication::processEvents(QEventLoop::WaitForMoreEvents, 20);
     QBuffer png;

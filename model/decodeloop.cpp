@@ -126,6 +126,7 @@ class Decoder {
         if (!token || m_scoring) {
             m_newTokens += 1;
             m_decodeMs += step->forwardMs + step->composeMs;
+            if (m_newTokens == 1) m_firstMs = m_decodeMs;
         }
         m_outbox.push(StepDone{m_request.trace, std::move(step)});
         return true;
@@ -164,7 +165,11 @@ class Decoder {
         end(reason);
     }
     void end(const std::string& reason) {
-        const double rate = m_decodeMs > 0 ? 1000.0 * static_cast<double>(m_newTokens) / m_decodeMs : 0.0;
+        // A first step brings the prompt and what starts up with it. Scoring is made of such steps.
+        const bool apart = !m_scoring && m_newTokens > 1;
+        const double milliseconds = apart ? m_decodeMs - m_firstMs : m_decodeMs;
+        const auto steps = static_cast<double>(apart ? m_newTokens - 1 : m_newTokens);
+        const double rate = milliseconds > 0 ? 1000.0 * steps / milliseconds : 0.0;
         m_outbox.push(TraceEnded{m_request.trace, reason, m_stopId, rate});
     }
 
@@ -183,7 +188,7 @@ class Decoder {
     bool m_scoring = false;
     std::int64_t m_newTokens = 0;  ///< drawn; in score mode the positions scored
     std::int64_t m_maxNewTokens = 0;
-    double m_decodeMs = 0;
+    double m_decodeMs = 0, m_firstMs = 0;  ///< of those; of the first of them
     TokenId m_stopId = kNoToken;
 };
 

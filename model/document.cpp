@@ -144,8 +144,8 @@ void Document::startDecode(DecodeRequest request) {
     request.session = m_session;
     m_private->decoding = request.trace;
     m_private->dialsMoved = false;
-    m_private->rateTokens = 0;
-    m_private->rateClock.restart();
+    m_private->decoded = 0;
+    m_private->rateClock.invalidate();
     m_engine->pause(m_paused = false);
     m_running = true;
     m_engine->decode(std::move(request));
@@ -217,6 +217,7 @@ void Document::branch(Position position, TokenId token) {
 void Document::pause(bool paused) {
     if (!m_running || paused == m_paused) return;
     m_paused = paused;
+    m_private->rateClock.invalidate();  // waiting is no decoding
     m_engine->pause(paused);
     Q_EMIT statusChanged();
 }

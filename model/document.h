@@ -54,6 +54,7 @@ class Document : public QObject {
     static void check(const std::filesystem::path& file);
     void save(const std::filesystem::path& file);
     void addSpecialist(const std::filesystem::path& file);   ///< a model directory, or a recording with all its sources
+    void beginHere();  ///< what is open was opened together: nothing to undo, nothing unsaved
 
     // -- engine -------------------------------------------------------------------------------------------------------
     void loadSources();                             ///< called by open and when the rack gains a source

@@ -1,24 +1,19 @@
 // Document's side of the outbox: what the lanes report becomes the window's state, once a tick.
 
-#include "model/documentprivate.h"
-
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <utility>
+
+#include "model/documentprivate.h"
+#include "model/shownnumber.h"
 
 namespace counterpoint::model {
 
 namespace {
 
-constexpr int kRateMs = 500;  // a rate that changes faster cannot be read
-
-std::string rateText(double tokensPerSecond) {
-    std::array<char, 32> text{};
-    const auto end = std::to_chars(text.data(), text.data() + text.size(), std::llround(tokensPerSecond)).ptr;
-    return std::string(text.data(), end) + " tokens/s";
-}
+constexpr int kRateMs = 500;       // a rate that changes faster cannot be read
+constexpr int kFewestTimed = 2;    // of a rate while it runs
+constexpr int kFewestDecoded = 5;  // of a rate at the end: the first step brings the prompt and what starts up
 
 }  // namespace
 
@@ -29,8 +24,12 @@ void Document::tick() {
     for (const Event& event : m_engine->drain())
         std::visit([this](const auto& e) { on(e); }, event);
     settle(decodeQuiet, analysisQuiet);
-    if (m_running && p.rateClock.isValid() && p.rateClock.elapsed() >= kRateMs && p.rateTokens > 0) {
-        m_activity = rateText(1000.0 * static_cast<double>(p.rateTokens) / static_cast<double>(p.rateClock.restart()));
+    if (m_running && !m_paused && !p.rateClock.isValid() && p.decoded > 0) {
+        // The first steps are not timed: with them came the load and the prompt.
+        p.rateClock.start();
+        p.rateTokens = 0;
+    } else if (m_running && p.rateClock.isValid() && p.rateClock.elapsed() >= kRateMs && p.rateTokens >= kFewestTimed) {
+        m_activity = shownRate(1000.0 * static_cast<double>(p.rateTokens) / static_cast<double>(p.rateClock.restart()));
         p.rateTokens = 0;
         p.tellStatus = true;
     }
@@ -129,9 +128,14 @@ void Document::on(const TraceStarted& e) {
 }
 
 void Document::on(const StepDone& e) {
-    for (const auto& t : m_traces)
-        if (t->id == e.trace) appendStep(*t, e.step);
-    if (!e.step->prompt) m_private->rateTokens += 1;
+    bool counts = !e.step->prompt;
+    for (const auto& t : m_traces) {
+        if (t->id != e.trace) continue;
+        appendStep(*t, e.step);
+        counts = counts || t->decodedWith.mode == Mode::Score;
+    }
+    m_private->rateTokens += counts ? 1 : 0;
+    m_private->decoded += counts ? 1 : 0;
     m_progress = -1;
     m_private->tellTrace = true;
 }
@@ -150,7 +154,7 @@ void Document::on(const TraceEnded& e) {
         m_running = m_paused = false;
         p.decoding = -1;
         m_progress = -1;
-        m_activity = e.tokensPerSecond > 0 ? rateText(e.tokensPerSecond) : std::string();
+        m_activity = p.decoded >= kFewestDecoded ? shownRate(e.tokensPerSecond) : std::string();
     }
     p.tellStatus = p.tellTrace = true;
 }

@@ -87,4 +87,13 @@ void Document::addSpecialist(const fs::path& file) {
     setSession(std::move(session));
 }
 
+void Document::beginHere() {
+    Private& p = *m_private;
+    p.undo.clear();
+    p.redo.clear();
+    p.merge.clear();
+    p.saved = m_session;
+    Q_EMIT sessionChanged();
+}
+
 }  // namespace counterpoint::model

@@ -45,8 +45,9 @@ struct Document::Private {
     std::optional<Session> recomposing;   ///< dials of the generation under way
 
     QTimer timer;
-    QElapsedTimer rateClock;       ///< since the last shown rate
-    std::int64_t rateTokens = 0;
+    QElapsedTimer rateClock;       ///< since the last shown rate; invalid until steps are timed
+    std::int64_t rateTokens = 0;   ///< since then
+    std::int64_t decoded = 0;      ///< steps of this decode
     QElapsedTimer loadClock;       ///< since the load began
     std::string doing;             ///< of the load, without the seconds it takes
 

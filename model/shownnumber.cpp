@@ -50,4 +50,11 @@ std::string shownCell(double value) {
 
 std::string shownExact(double value) { return written(value); }
 
+std::string shownRate(double tokensPerSecond) {
+    constexpr double kSlow = 10;  // below it a whole number is too coarse
+    std::string text = shownNumber(tokensPerSecond, tokensPerSecond < kSlow ? 1 : 0);
+    if (text.ends_with(".0")) text.resize(text.size() - 2);
+    return text + (text == "1" ? " token/s" : " tokens/s");
+}
+
 }  // namespace counterpoint::model

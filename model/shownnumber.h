@@ -12,5 +12,7 @@ std::string shownNumber(double value, int decimals = 3);
 std::string shownCell(double value);
 /// All digits that matter: the shortest text that gives the same double.
 std::string shownExact(double value);
+/// "812 tokens/s", "1.4 tokens/s", "1 token/s".
+std::string shownRate(double tokensPerSecond);
 
 }  // namespace counterpoint::model

@@ -51,9 +51,18 @@ void DistributionView::fill(const model::Trace& trace, const compute::Step& step
     m_filling = true;
     const QString number = QStringLiteral("0.0000");
     std::vector<Column> columns = {{tr("Token"), {}, {}}};
-    columns.push_back({tr("composed"), tr("p at the temperature, before truncation"), number});
-    for (const std::string& name : trace.sources)
-        columns.push_back({QString::fromStdString(name), tr("p under %1").arg(QString::fromStdString(name)), number});
+    columns.push_back({.head = tr("composed"),
+                       .help = tr("p at the temperature, before truncation"),
+                       .widest = number,
+                       .colour = -2});
+    for (std::size_t i = 0; i < trace.sources.size(); ++i) {
+        const QString name = QString::fromStdString(trace.sources[i]);
+        columns.push_back({.head = name,
+                           .help = tr("p under %1").arg(name),
+                           .widest = number,
+                           .isName = true,
+                           .colour = static_cast<int>(i)});
+    }
     columns.push_back({tr("τ = 1"), tr("p of sources and priors together, before the temperature"), number});
     columns.push_back({tr("kept"), tr("✓: survives top-k, top-p and min-p"), {}});
     const std::vector<compute::TopToken> tokens = model::shownTokens(step, view);
@@ -77,6 +86,7 @@ void DistributionView::fill(const model::Trace& trace, const compute::Step& step
         setNumber(*m_table, row, column, t.kept ? QStringLiteral("✓") : QString(), ink);
         if (t.token == selected) current = row;
     }
+    fitColumns(*m_table);
     if (current >= 0)
         m_table->setCurrentCell(current, 0);
     else

@@ -7,6 +7,7 @@
 
 #include "widgets/attempt.h"
 #include "widgets/palette.h"
+#include "widgets/shortname.h"
 
 namespace counterpoint::widgets {
 namespace {
@@ -16,11 +17,15 @@ QString routingText(const compute::OrderedJson& routing) {
     QStringList parts;
     for (const auto& [key, value] : routing.items()) {
         if (value.is_null()) continue;
-        const QString text = QString::fromStdString(value.is_string() ? value.get<std::string>() : value.dump());
+        const QString text = value.is_number_float()
+                                 ? formatExact(value.get<double>())
+                                 : QString::fromStdString(value.is_string() ? value.get<std::string>() : value.dump());
         parts << (key == "mode" ? text : QString::fromStdString(key) + QLatin1Char(' ') + text);
     }
     return parts.join(QStringLiteral(", "));
 }
+
+constexpr int kListedLetters = 20;
 
 bool asPublished(const compute::OrderedJson& routing) {
     return !routing.is_object() || routing.value("mode", compute::OrderedJson("deterministic")) == "deterministic";
@@ -83,7 +88,7 @@ void HeldPanel::banks() {
            "switched on keeps the session from decoding, rather than being left out unseen."));
     for (std::size_t i = 0; i < m_shown.size(); ++i) {
         const model::BankEntry& bank = m_document.session().priors[i];
-        auto* box = new QCheckBox(QString::fromStdString(bank.bank));
+        auto* box = new QCheckBox(shortened(bank.bank));
         box->setObjectName(QStringLiteral("bank.%1").arg(i));
         box->setChecked(bank.enabled);
         box->setToolTip(
@@ -112,12 +117,12 @@ void HeldPanel::routes() {
            "the session is saved."));
     for (const compute::OrderedJson& entry : m_shown) {
         const std::string name = entry[0].get<std::string>();
-        auto* label = new QLabel(QString::fromStdString(name) + QStringLiteral(": ") + routingText(entry[1]));
+        auto* label = new QLabel(shortened(name) + QStringLiteral(": ") + routingText(entry[1]));
         label->setTextFormat(Qt::PlainText);
         label->setWordWrap(true);
         m_column->addWidget(label);
         if (asPublished(entry[1])) continue;
-        auto* button = new QPushButton(tr("Route %1 as published").arg(QString::fromStdString(name)));
+        auto* button = new QPushButton(tr("Route %1 as published").arg(shortened(name, kListedLetters)));
         button->setObjectName(QStringLiteral("asPublished.") + QString::fromStdString(name));
         button->setToolTip(tr("Sets its mode to deterministic, so that the session can be decoded"));
         connect(button, &QPushButton::clicked, this, [this, name] {

@@ -38,7 +38,7 @@ void LedgerView::show(model::PlotData plot) {
                       {{tr("Term"), {}, {}},
                        {tr("nats"), tr("share of log p"), number, true},
                        {tr("factor"), tr("what p is multiplied by"), QStringLiteral("× 0.0000"), true},
-                       {tr("sum so far"), tr("log p after this term"), number, true}},
+                       {tr("sum"), tr("log p after this term"), number, true}},
                       static_cast<int>(s.y.size()));
         for (std::size_t i = 0; i < s.y.size(); ++i) {
             const int row = static_cast<int>(i);
@@ -49,6 +49,7 @@ void LedgerView::show(model::PlotData plot) {
             setNumber(*m_table, row, 2, QStringLiteral("× ") + formatCell(std::exp(s.y[i])), ink, total);
             setNumber(*m_table, row, 3, formatCell(s.high[i]), ink, total);
         }
+        fitColumns(*m_table);
     }
     m_panel->setPlot(std::move(plot));
 }

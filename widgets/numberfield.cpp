@@ -2,6 +2,7 @@
 
 #include <QKeyEvent>
 #include <QLocale>
+#include <QStyleOption>
 #include <algorithm>
 #include <cmath>
 
@@ -11,6 +12,7 @@ namespace counterpoint::widgets {
 namespace {
 
 constexpr int kMinimumDecimals = 2;
+constexpr double kLarge = 1e6, kSmall = 1e-4;
 
 }  // namespace
 
@@ -24,16 +26,41 @@ NumberField::NumberField(double minimum, double maximum, bool integer, QWidget* 
 }
 
 QString NumberField::textOf(double value) {
+    const double size = std::abs(value);
+    if (size >= kLarge || (size > 0 && size < kSmall)) return formatExact(value);
     const QString shortest = QString::number(value, 'f', QLocale::FloatingPointShortest);
     const auto point = shortest.indexOf(QLatin1Char('.'));
     const bool few = point < 0 || shortest.size() - point - 1 < kMinimumDecimals;
-    return few ? QString::number(value, 'f', kMinimumDecimals) : shortest;
+    QString text = few ? QString::number(value, 'f', kMinimumDecimals) : shortest;
+    return text.replace(QLatin1Char('-'), QChar(0x2212));
 }
 
 void NumberField::write() {
-    setText(m_isInteger ? QString::number(m_integer) : textOf(m_value));
+    const QString whole = m_isInteger ? QString::number(m_integer) : textOf(m_value);
+    QStyleOptionFrame option;
+    initStyleOption(&option);
+    constexpr int kInner = 2 * 3;  // what QLineEdit keeps free beside its text
+    const int room = style()->subElementRect(QStyle::SE_LineEditContents, &option, this).width() - kInner;
+    const bool fits = hasFocus() || fontMetrics().horizontalAdvance(whole) <= room;
+    setText(fits ? whole : fontMetrics().elidedText(whole, Qt::ElideRight, room));
+    setToolTip(fits ? QString() : whole);
     setCursorPosition(0);
     setModified(false);
+}
+
+void NumberField::focusInEvent(QFocusEvent* event) {
+    if (!isModified()) write();
+    QLineEdit::focusInEvent(event);
+}
+
+void NumberField::focusOutEvent(QFocusEvent* event) {
+    QLineEdit::focusOutEvent(event);  // takes what was typed, unless another window came before this one
+    if (!isModified()) write();
+}
+
+void NumberField::resizeEvent(QResizeEvent* event) {
+    QLineEdit::resizeEvent(event);
+    if (!hasFocus()) write();
 }
 
 void NumberField::setValue(double value) {

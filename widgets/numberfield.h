@@ -1,8 +1,10 @@
 #pragma once
-// NumberField: a line edit for one number, written with a dot in every locale, as tables, plots and files are; a comma
-// is read as the decimal mark too ("0,75" is 0.75, HAZARDS A1), but not before three digits, where it may mean
-// thousands. Text that is no number, NaN or outside the bounds is refused with a reason and the old value comes back.
-// Integers are exact to 64 bits. Thread: the window thread.
+// NumberField: a line edit for one number, written with a dot and a real minus sign in every locale, as tables and
+// plots are; a comma is read as the decimal mark too ("0,75" is 0.75, HAZARDS A1), but not before three digits, where
+// it may mean thousands. Text that is no number, NaN or outside the bounds is refused with a reason and the old value
+// comes back. A value outside the bounds that is there already (a session may hold any weight) is shown as it is: from
+// 1e6 on and below 1e-4 in scientific form. What shows is the value or ends in "…": digits that do not fit are told on
+// hover and stand there while it is edited. Integers are exact to 64 bits. Thread: the window thread.
 
 #include <QLineEdit>
 #include <cstdint>
@@ -17,7 +19,7 @@ class NumberField : public QLineEdit {
     std::uint64_t integer() const { return m_integer; }
     void setValue(double value);           ///< no signal
     void setInteger(std::uint64_t value);  ///< no signal
-    /// At least two decimals, else as many as give the value back.
+    /// At least two decimals, else as many as give the value back; "1e300", "1e−5".
     static QString textOf(double value);
 
   Q_SIGNALS:
@@ -26,6 +28,9 @@ class NumberField : public QLineEdit {
 
   protected:
     void keyPressEvent(QKeyEvent* event) override;
+    void focusInEvent(QFocusEvent* event) override;
+    void focusOutEvent(QFocusEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
   private:
     void commit();

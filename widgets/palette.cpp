@@ -45,6 +45,7 @@ Theme window(ThemeKind kind) {
     Theme t;
     t.kind = kind;
     for (const Shade& shade : kShades) t.*shade.field = hex(dark ? shade.dark : shade.light);
+    t.quietOnTint = mixed(t.quiet, t.text, dark ? 0.4 : 0.3);
     std::ranges::transform(dark ? kDarkCategories : kLightCategories, t.categories.begin(), hex);
     return t;
 }
@@ -142,6 +143,11 @@ QColor magnitudeColour(Magnitudes scale, double t) {
     const QColor a = hex(table[i]), b = hex(table[i + 1]);
     const auto mix = [f](int from, int to) { return static_cast<int>(std::lround(from + f * (to - from))); };
     return {mix(a.red(), b.red()), mix(a.green(), b.green()), mix(a.blue(), b.blue())};
+}
+
+QColor mixed(const QColor& a, const QColor& b, double t) {
+    const auto mix = [t](float x, float y) { return static_cast<float>(x + t * (y - x)); };
+    return QColor::fromRgbF(mix(a.redF(), b.redF()), mix(a.greenF(), b.greenF()), mix(a.blueF(), b.blueF()));
 }
 
 double contrast(const QColor& a, const QColor& b) {

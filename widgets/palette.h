@@ -24,6 +24,7 @@ struct Theme {
     QColor raised;   ///< buttons, headers
     QColor text;
     QColor quiet;      ///< secondary text: units, axis numbers, hints
+    QColor quietOnTint;  ///< the same where a fifth of any colour of a measure lies behind it
     QColor line;       ///< borders
     QColor grid;       ///< grid lines of plots
     QColor accent;     ///< the one accent: cursor, selection, the composed distribution
@@ -51,6 +52,8 @@ enum class Magnitudes { Viridis, Cividis };
 /// t in [0,1], clamped; not a number gives the theme's grey.
 QColor magnitudeColour(Magnitudes scale, double t);
 
+/// A share t of b in a.
+QColor mixed(const QColor& a, const QColor& b, double t);
 /// Relative contrast of two opaque colours, 1..21 (WCAG 2.1).
 double contrast(const QColor& a, const QColor& b);
 

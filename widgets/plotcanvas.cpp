@@ -57,10 +57,13 @@ class Ticker : public QCPAxisTicker {
     }
     std::vector<Tick> categoryTicks(const Range& range) const {
         std::vector<Tick> out;
+        // Sources of one family differ at their ends, tokens where they begin.
+        const bool sources = !m_scene.plot.series.empty() && m_scene.plot.series[0].kind == SeriesKind::Waterfall;
+        const Qt::TextElideMode cut = sources ? Qt::ElideMiddle : Qt::ElideRight;
         for (std::size_t i = 0; i < m_scene.plot.x.categories.size(); ++i)
             if (const auto u = static_cast<double>(i); u >= range.lower && u <= range.upper)
-                out.push_back(
-                    {u, m_scene.metrics().elidedText(m_scene.category(i), Qt::ElideRight, m_scene.categoryRoom)});
+                out.push_back({u, (m_scene.twoLines && i % 2 == 1 ? QStringLiteral("\n") : QString()) +
+                                      m_scene.metrics().elidedText(m_scene.category(i), cut, m_scene.categoryRoom)});
         return out;
     }
     const Scene& m_scene;
@@ -143,6 +146,8 @@ class LegendRow : public QCPLayoutElement {
 
 }  // namespace
 
+constexpr double kTall = 240, kLow = 170;  // px: room for names that stand upright; none for the title of positions
+
 struct PlotCanvas::Private {
     Scene scene;
     std::unique_ptr<QCustomPlot> plot;
@@ -174,8 +179,18 @@ struct PlotCanvas::Private {
     /// How many ticks and which titles fit depends on the axis rect, and its margins on them: one round of layout ahead
     /// of the one that draws.
     void layOut() {
+        const bool low = !scene.look.paper && plot->viewport().height() < scene.px(kLow);
+        const auto title = [](const std::string& text) { return QString::fromStdString(text); };
+        // From nothing each time: what fitted before must not decide what fits now.
+        plot->xAxis->setLabel(scene.categories() || low ? QString() : title(scene.plot.x.title));
+        plot->yAxis->setLabel(title(scene.plot.y.title));
+        plot->yAxis2->setLabel(title(scene.plot.y2.title));
+        plot->xAxis->setTickLabelRotation(0);
+        scene.twoLines = false;
+        scene.categoryRoom = 0;
         round();
         fitCategories();
+        round();
         fitTitle(plot->yAxis, scene.plot.y.title);
         fitTitle(plot->yAxis2, scene.plot.y2.title);
         round();
@@ -185,16 +200,22 @@ struct PlotCanvas::Private {
              {QCPLayoutElement::upPreparation, QCPLayoutElement::upMargins, QCPLayoutElement::upLayout})
             plot->plotLayout()->update(phase);
     }
-    /// Names stand upright where they would be cut side by side.
+    /// Names that would be cut side by side stand in two lines in turn; upright where there is height for it, or where
+    /// two lines are not enough and there is.
     void fitCategories() {
-        if (!scene.categories()) return plot->xAxis->setTickLabelRotation(0);
+        if (!scene.categories()) return;
         double widest = 0;
         for (std::size_t i = 0; i < scene.plot.x.categories.size(); ++i)
             widest = std::max(widest, scene.metrics().horizontalAdvance(scene.category(i)));
         const double slot = plot->axisRect()->width() / static_cast<double>(scene.plot.x.categories.size());
-        const bool upright = widest > slot - scene.px(3);
+        const double height = plot->viewport().height();
+        const bool fits = widest <= slot - scene.px(3);
+        const bool upright = !fits && (scene.look.paper || height > scene.px(kTall));
+        scene.twoLines = !fits && !upright;
         plot->xAxis->setTickLabelRotation(upright ? -90 : 0);
-        scene.categoryRoom = upright ? std::max(scene.px(24), 0.36 * plot->viewport().height()) : slot;
+        scene.categoryRoom = upright          ? std::max(scene.px(24), 0.36 * height)
+                             : scene.twoLines ? 2 * slot - scene.px(4)
+                                              : slot;
     }
     void fitTitle(QCPAxis* axis, const std::string& title) {
         axis->setLabel(fittingTitle(QString::fromStdString(title), plot->axisRect()->height(), scene.metrics()));
@@ -213,6 +234,8 @@ void PlotCanvas::Private::addLine(const Series& s, const Prepared::Values& v, QC
     QPen pen = scene.pen(colour, scene.look.lineWidth * (quiet ? 0.75 : 1), quiet ? Qt::DashLine : Qt::SolidLine);
     // On a screen QCustomPlot draws piece by piece, which is faster: square ends close the corners between them.
     if (!scene.look.paper && !quiet) pen.setCapStyle(Qt::SquareCap);
+    // A mitre's length is each program's own: a peak would end higher in one file than in the other.
+    if (scene.look.paper) pen.setJoinStyle(Qt::RoundJoin);
     graph->setPen(pen);
     QSharedPointer<QCPGraphDataContainer> data(new QCPGraphDataContainer);
     QVector<QCPGraphData> points;
@@ -267,9 +290,13 @@ void PlotCanvas::Private::style() {
     plot->xAxis->grid()->setZeroLinePen(Qt::NoPen);
     plot->yAxis2->setVisible(scene.prepared.hasSecond);
     plot->yAxis2->grid()->setVisible(false);
+    // A figure's thin lines have the width of the style wherever they fall; on a screen they are whole pixels.
+    plot->setAntialiasedElement(QCP::aeGrid, scene.look.paper);
+    plot->setAntialiasedElement(QCP::aeZeroLine, scene.look.paper);
+    plot->setAntialiasedElement(QCP::aeAxes, scene.look.paper);
     plot->plotLayout()->setRowSpacing(0);
     const int side = scene.whole(scene.look.paper ? 2 : 10), edge = scene.whole(scene.look.paper ? 2 : 8);
-    plot->plotLayout()->setMargins(QMargins(side, edge, side, edge));
+    plot->plotLayout()->setMargins(QMargins(side, edge, side, scene.whole(2)));
     // Numbers at the ends of the x axis stand half beside it.
     const int words = p.flipX >= 0 ? static_cast<int>(std::ceil(scene.metrics().height())) : 0;  // above the flip
     plot->axisRect()->setMinimumMargins(

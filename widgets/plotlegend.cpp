@@ -10,7 +10,7 @@ namespace {
 using model::Series;
 using model::SeriesKind;
 
-constexpr double kSwatch = 14, kAfterSwatch = 5, kSquare = 8;
+constexpr double kSwatch = 14, kAfterSwatch = 5, kSquare = 8, kBetween = 14;
 
 struct Entry {
     double x, y;
@@ -18,25 +18,59 @@ struct Entry {
     QString text;
 };
 
+constexpr double kNarrowestName = 44, kWidestName = 260;
+
+bool isBand(const Series& s) { return s.kind == SeriesKind::Band; }
+/// Named by this program and not by a person: short, and never shortened.
+bool isOurs(const Series& s) { return s.colour < 0; }
+double swatchOf(const Scene& scene, const Series& s) {
+    const bool square = s.kind == SeriesKind::Bars || s.kind == SeriesKind::Waterfall;
+    return scene.px((square ? kSquare : kSwatch) + kAfterSwatch);
+}
+
+/// How long names may be: on a screen as long as lets them stand in one line, where they are not too short for it then.
+double roomOfNames(const Scene& scene, double width) {
+    const QFontMetricsF metrics = scene.metrics();
+    const double most = std::min(scene.px(kWidestName), width);
+    if (scene.look.paper) return most;
+    double fixed = 0;
+    std::vector<double> names;
+    for (const Series& s : scene.plot.series) {
+        if (isBand(s)) continue;
+        const double name = std::min(most, metrics.horizontalAdvance(QString::fromStdString(s.name)));
+        fixed += swatchOf(scene, s) + scene.px(kBetween) + (isOurs(s) ? name : 0);
+        if (!isOurs(s)) names.push_back(name);
+    }
+    const auto all = [&](double room) {
+        double sum = fixed - scene.px(kBetween);
+        for (const double name : names) sum += std::min(name, room);
+        return sum;
+    };
+    for (double room = most; room >= scene.px(kNarrowestName); room -= scene.px(4))
+        if (all(room) <= width) return room;
+    return most;
+}
+
 std::vector<Entry> arrange(const Scene& scene, double width) {
     std::vector<Entry> out;
     const QFontMetricsF metrics = scene.metrics();
+    const double room = roomOfNames(scene, width);
     double x = 0, y = 0;
-    const auto place = [&](const Series* series, const QString& text) {
-        const bool square =
-            series != nullptr && (series->kind == SeriesKind::Bars || series->kind == SeriesKind::Waterfall);
-        const double swatch = series == nullptr ? 0 : scene.px((square ? kSquare : kSwatch) + kAfterSwatch);
+    const auto place = [&](const Series* series, const QString& whole) {
+        const double swatch = series == nullptr ? 0 : swatchOf(scene, *series);
+        const QString text =
+            metrics.elidedText(whole, series == nullptr ? Qt::ElideRight : Qt::ElideMiddle,
+                               series == nullptr || isOurs(*series) ? width : std::min(room, width - swatch));
         const double own = metrics.horizontalAdvance(text) + swatch;
         if (x > 0 && x + own > width) {
             x = 0;
             y += metrics.height() + scene.px(2);
         }
-        out.push_back({x, y, series, metrics.elidedText(text, Qt::ElideRight, std::max(scene.px(20), width - swatch))});
-        x += own + scene.px(14);
+        out.push_back({x, y, series, text});
+        x += own + scene.px(kBetween);
     };
     // A band belongs to the line of its colour, and one series with no rival needs no legend.
     const auto& all = scene.plot.series;
-    const auto isBand = [](const Series& s) { return s.kind == SeriesKind::Band; };
     if (scene.look.legend && std::ssize(all) - std::count_if(all.begin(), all.end(), isBand) > 1)
         for (const Series& s : all)
             if (!isBand(s)) place(&s, QString::fromStdString(s.name));

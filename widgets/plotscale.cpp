@@ -78,6 +78,9 @@ QString logLabel(int exponent, int digit) {
     return digit == 1 ? decade(exponent) : QStringLiteral("%1·%2").arg(digit).arg(decade(exponent));
 }
 
+/// Three digits: "1e300", "0.0021", "2.5e−6".
+QString shortTick(double value) { return formatExact(QString::number(value, 'g', 3).toDouble()); }
+
 std::vector<Tick> logTicks(const Range& visible, int count) {
     std::vector<Tick> out;
     const int first = static_cast<int>(std::floor(visible.lower)), last = static_cast<int>(std::ceil(visible.upper));
@@ -143,7 +146,7 @@ std::vector<Tick> ticks(const Scale& scale, const Range& visible, int count) {
         const int n = std::clamp(count, 2, 5);
         for (int k = 0; k <= n; ++k) {
             const double u = visible.lower + visible.size() * k / n;
-            out.push_back({u, QString::number(scale.toValue(u), 'g', 3)});
+            out.push_back({u, shortTick(scale.toValue(u))});
         }
         return out;
     }
@@ -162,9 +165,7 @@ std::vector<Tick> ticks(const Scale& scale, const Range& visible, int count) {
         const double u = (first + k) * step;
         if (u > visible.upper + step * 1e-9) break;
         const double value = std::abs(u) < step * 1e-6 ? 0 : u;
-        out.push_back({u, scientific
-                              ? QString::number(value * scale.unit, 'g', 3).replace(QLatin1Char('-'), QChar(0x2212))
-                              : formatNumber(value, decimals)});
+        out.push_back({u, scientific ? shortTick(value * scale.unit) : formatNumber(value, decimals)});
     }
     return out;
 }

@@ -52,11 +52,6 @@ void paintGap(QPainter& painter, const Scene& scene, const Frame& frame, const G
 
 }  // namespace
 
-QColor mixed(const QColor& a, const QColor& b, double t) {
-    const auto mix = [t](float x, float y) { return static_cast<float>(x + t * (y - x)); };
-    return QColor::fromRgbF(mix(a.redF(), b.redF()), mix(a.greenF(), b.greenF()), mix(a.blueF(), b.blueF()));
-}
-
 QString fittingTitle(const QString& title, double room, const QFontMetricsF& metrics) {
     if (metrics.horizontalAdvance(title) <= room) return title;
     const auto open = title.lastIndexOf(QLatin1Char('(')), close = title.lastIndexOf(QLatin1Char(')'));

@@ -31,6 +31,7 @@ struct Scene {
     double cursorX = -1;
     std::optional<double> hoverX;
     double categoryRoom = 0;  ///< length a category's name may take before it is elided
+    bool twoLines = false;    ///< of the categories' names: every other one stands lower
 
     const Theme& theme() const { return *look.theme; }
     QFontMetricsF metrics() const { return QFontMetricsF(look.font); }
@@ -49,7 +50,6 @@ struct Frame {
     std::function<double(double)> x, y;
 };
 
-QColor mixed(const QColor& a, const QColor& b, double t);
 /// `title` where it fits into `room`, else what stands in its brackets (the unit), else nothing.
 QString fittingTitle(const QString& title, double room, const QFontMetricsF& metrics);
 

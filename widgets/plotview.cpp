@@ -17,6 +17,7 @@
 
 #include "widgets/framelimiter.h"
 #include "widgets/plotcanvas.h"
+#include "widgets/shortname.h"
 
 namespace counterpoint::widgets {
 namespace {
@@ -25,7 +26,7 @@ using model::PlotData;
 
 constexpr double kZoomStep = 0.8, kNarrowest = 4;  // positions
 
-constexpr QSize kPlotSize(480, 220), kSmallestPlot(200, 120);
+constexpr QSize kPlotSize(480, 220), kSmallestPlot(200, 96);
 
 }  // namespace
 
@@ -161,13 +162,13 @@ QString PlotView::readout(double x) const {
         const auto it = std::find(s.x.begin(), s.x.end(), at);
         if (it == s.x.end()) continue;
         const auto i = static_cast<std::size_t>(it - s.x.begin());
-        lines << QString::fromStdString(s.name) + QStringLiteral(": ") + formatExact(s.y[i]) +
+        lines << shortened(s.name) + QStringLiteral(": ") + formatExact(s.y[i]) +
                      (i < s.grey.size() && s.grey[i] ? tr(" (truncated)") : QString());
     }
     if (lines.isEmpty()) return {};
     const auto category = static_cast<std::size_t>(std::max(0.0, at));
     const QString head = category < d->plot.x.categories.size()
-                             ? QString::fromStdString(d->plot.x.categories[category])
+                             ? shortened(d->plot.x.categories[category])
                              : QString::fromStdString(d->plot.x.title) + QLatin1Char(' ') + formatExact(at);
     return head + QLatin1Char('\n') + lines.join(QLatin1Char('\n'));
 }

@@ -1,6 +1,8 @@
 #pragma once
-// PromptEdit: the session's prompt. Typing is one undo step until the focus leaves; undo and redo are the document's,
-// not the editor's own. Ctrl+Enter asks for a decode. Thread: the window thread.
+// PromptEdit: the session's prompt, from one line to several as the text has them. Typing is one undo step until the
+// focus leaves; undo and redo are the document's, not the editor's own. Ctrl+Enter asks for a decode. Where a recording
+// is scored, its own text stands here and cannot be edited; where the session names ids, a word says so.
+// Thread: the window thread.
 
 #include <QPlainTextEdit>
 
@@ -26,7 +28,10 @@ class PromptEdit : public QPlainTextEdit {
   private:
     void write();
     void read();
+    int lines() const;
+    int heightOf(int lines) const;
     model::Document& m_document;
+    int m_lines = 1;
 };
 
 }  // namespace counterpoint::widgets

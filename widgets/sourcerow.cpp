@@ -11,6 +11,7 @@
 #include "widgets/attempt.h"
 #include "widgets/icons.h"
 #include "widgets/palette.h"
+#include "widgets/shortname.h"
 
 namespace counterpoint::widgets {
 namespace {
@@ -59,15 +60,18 @@ class NameLabel : public QLabel {
         setProperty("role", QStringLiteral("title"));
         setTextFormat(Qt::PlainText);
     }
+    QSize sizeHint() const override { return QLabel::sizeHint().boundedTo({kWidest, QWIDGETSIZE_MAX}); }
     QSize minimumSizeHint() const override {
         return {std::min(sizeHint().width(), 6 * fontMetrics().averageCharWidth()), sizeHint().height()};
     }
 
   protected:
+    static constexpr int kWidest = 400;
     void paintEvent(QPaintEvent*) override {
         QPainter p(this);
         p.setPen(isEnabled() ? currentTheme().text : currentTheme().quiet);
-        p.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter, fontMetrics().elidedText(text(), Qt::ElideRight, width()));
+        p.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter,
+                   fontMetrics().elidedText(text(), Qt::ElideMiddle, width()));
     }
 };
 
@@ -142,7 +146,7 @@ SourceRow::SourceRow(model::Document& document, std::size_t source, QWidget* par
         m_solo->setStyleSheet(QStringLiteral("padding: 0px 6px;"));
         head->addWidget(m_solo);
         connect(m_solo, &QToolButton::clicked, this, &SourceRow::soloToggled);
-        m_more = smallButton(Glyph::More, QStringLiteral("more"), tr("More about %1").arg(name));
+        m_more = smallButton(Glyph::More, QStringLiteral("more"), tr("More about %1").arg(shortened(name)));
         m_more->setPopupMode(QToolButton::InstantPopup);
         m_more->setMenu(&m_menu);
         m_more->setStyleSheet(
@@ -235,9 +239,9 @@ void SourceRow::refresh() {
             break;
     }
     if (m_source > 0 && entry.reference != "base")
-        state += entry.reference == "none" ? tr(" · no reference")
-                                           : tr(" · against %1").arg(QString::fromStdString(entry.reference));
-    m_state->setText(state);
+        state +=
+            entry.reference == "none" ? tr(" · no reference") : tr(" · against %1").arg(shortened(entry.reference));
+    m_state->setText(breakable(shortened(state, kHoverLetters)));
     const QString role = status.state == State::Failed ? QStringLiteral("failure") : QStringLiteral("quiet");
     if (m_state->property("role") != role) {
         m_state->setProperty("role", role);
@@ -249,10 +253,11 @@ void SourceRow::refresh() {
 QString SourceRow::hover() const {
     const model::SourceEntry& entry = m_document.session().source(m_source);
     const model::SourceStatus status = m_document.status(m_source);
-    QString text = QStringLiteral("<b>%1</b><table>").arg(QString::fromStdString(entry.name).toHtmlEscaped());
+    QString text = QStringLiteral("<b>%1</b><table>").arg(shortened(entry.name, kHoverLetters).toHtmlEscaped());
     const auto row = [&](const QString& name, const QString& value) {
         if (!value.isEmpty())
-            text += QStringLiteral("<tr><td>%1&nbsp;&nbsp;</td><td>%2</td></tr>").arg(name, value.toHtmlEscaped());
+            text += QStringLiteral("<tr><td>%1&nbsp;&nbsp;</td><td>%2</td></tr>")
+                        .arg(name, shortened(value, kHoverLetters).toHtmlEscaped());
     };
     row(tr("Path"), QString::fromStdString(m_document.session().resolve(entry.path).string()));
     row(tr("Architecture"), QString::fromStdString(status.info.architecture));
@@ -286,7 +291,7 @@ void SourceRow::fillMenu() {
     names.push_back("none");
     for (std::size_t i = 0; i < names.size(); ++i) {
         if (i == m_source) continue;
-        QAction* action = references->addAction(QString::fromStdString(names[i]));
+        QAction* action = references->addAction(shortened(names[i]));
         action->setCheckable(true);
         action->setChecked(names[i] == reference);
         connect(action, &QAction::triggered, this, [this, name = names[i]] {

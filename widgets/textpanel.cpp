@@ -5,13 +5,15 @@
 #include <QSplitter>
 #include <QVBoxLayout>
 #include <functional>
+#include <limits>
 
 #include "model/diagnostics.h"
 #include "widgets/palette.h"
+#include "widgets/shortname.h"
 
 namespace counterpoint::widgets {
 
-/// What the colours of the strip mean: 0 to the largest value, or the names of the sources.
+/// What the colours of the strip mean: 0 to the largest value (∞ has its colour too), or the names of the sources.
 class ScaleBar : public QWidget {
   public:
     explicit ScaleBar(QWidget* parent) : QWidget(parent) {
@@ -19,18 +21,21 @@ class ScaleBar : public QWidget {
         setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Fixed);
         setAccessibleName(tr("Scale of the token colours"));
     }
-    void setScale(double maximum, const QString& unit) {
-        const QString right = formatNumber(maximum, 2) + (unit.isEmpty() ? QString() : QLatin1Char(' ') + unit);
+    void setScale(const QString& right) {
         if (m_names.empty() && right == m_right) return;  // a new size lays out the whole window
         m_names.clear();
         setToolTip(tr("0 to the largest value on this trace"));
         m_right = right;
+        setAccessibleDescription(tr("0 to %1").arg(right));
         updateGeometry();
         update();
     }
     void setNames(std::vector<std::pair<QString, QColor>> names) {
         QStringList all;
-        for (const auto& [name, colour] : names) all << name;
+        for (auto& [name, colour] : names) {
+            name = shortened(name);
+            all << name;
+        }
         setToolTip(all.join(QStringLiteral(" · ")));
         m_names = std::move(names);
         updateGeometry();
@@ -83,13 +88,23 @@ class ScaleBar : public QWidget {
 
 namespace {
 
+constexpr int kListed = 28;  // letters of a name among others
+
 /// "τ 0.7 · dialogue 1 · animals 0.5", a mixture being named first
 QString dialsOf(const model::Trace& trace) {
     QString text = QStringLiteral("τ ") + formatExact(trace.session.decoding.temperature);
     if (trace.session.rule == compute::Rule::Mixture) text.prepend(TextPanel::tr("mixture · "));
     for (const model::SourceEntry& s : trace.session.specialists)
-        if (s.enabled) text += QStringLiteral(" · %1 %2").arg(QString::fromStdString(s.name), formatExact(s.weight));
+        if (s.enabled) text += QStringLiteral(" · %1 %2").arg(shortened(s.name, kListed), formatExact(s.weight));
     return text;
+}
+
+/// "1.47 nats", "1.47 nats, ∞", "∞"; the unit alone where nothing is known.
+QString scaleText(const TokenStrip::Scale& scale, const QString& unit) {
+    QStringList parts;
+    if (scale.finite && (scale.maximum > 0 || !scale.infinite)) parts << formatNumber(scale.maximum, 2) + ' ' + unit;
+    if (scale.infinite) parts << formatNumber(std::numeric_limits<double>::infinity());
+    return parts.isEmpty() ? unit : parts.join(QStringLiteral(", "));
 }
 
 }  // namespace
@@ -228,8 +243,8 @@ void TextPanel::readView() {
     m_measure->setCurrentIndex(row);
     const model::StripMeasure& measure = model::stripMeasures()[static_cast<std::size_t>(row)];
     if (!measure.categorical) {
-        m_scale->setScale(m_strip->scaleMaximum(),
-                          QString::fromUtf8(measure.unit.data(), static_cast<qsizetype>(measure.unit.size())));
+        m_scale->setScale(scaleText(
+            m_strip->scale(), QString::fromUtf8(measure.unit.data(), static_cast<qsizetype>(measure.unit.size()))));
         return fitBar();
     }
     std::vector<std::pair<QString, QColor>> names;

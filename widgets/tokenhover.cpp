@@ -4,6 +4,7 @@
 
 #include "model/diagnostics.h"
 #include "widgets/palette.h"
+#include "widgets/shortname.h"
 
 namespace counterpoint::widgets {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 QString row(const QString& name, double logP) {
     return QStringLiteral(
                "<tr><td>%1</td><td align='right'>&nbsp;&nbsp;%2</td><td align='right'>&nbsp;&nbsp;%3</td></tr>")
-        .arg(name.toHtmlEscaped(), formatNumber(logP, 3), formatNumber(std::exp(logP), 4));
+        .arg(shortened(name).toHtmlEscaped(), formatNumber(logP, 3), formatNumber(std::exp(logP), 4));
 }
 
 }  // namespace
@@ -20,7 +21,7 @@ QString tokenHover(const model::Trace& trace, std::size_t index) {
     if (index >= trace.tokens.size()) return {};
     const compute::TokenId id = trace.tokens[index];
     QString text = QStringLiteral("<b>%1</b>&nbsp; id %2 · position %3")
-                       .arg(QString::fromStdString(model::tokenLabel(trace.tokenizer.get(), id)).toHtmlEscaped())
+                       .arg(shortened(model::tokenLabel(trace.tokenizer.get(), id)).toHtmlEscaped())
                        .arg(id)
                        .arg(index);
     const compute::Step* step = trace.at(static_cast<compute::Position>(index));
@@ -39,7 +40,7 @@ QString tokenHover(const model::Trace& trace, std::size_t index) {
                 .arg(formatNumber(d.drift, 3), formatNumber(d.entropy, 3), formatNumber(d.interference, 3));
     if (step->drawn != compute::kNoToken && step->drawn != id && !step->prompt)
         text += QStringLiteral("<br>these dials would draw <b>%1</b>")
-                    .arg(QString::fromStdString(model::tokenLabel(trace.tokenizer.get(), step->drawn)).toHtmlEscaped());
+                    .arg(shortened(model::tokenLabel(trace.tokenizer.get(), step->drawn)).toHtmlEscaped());
     return text;
 }
 

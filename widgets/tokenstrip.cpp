@@ -16,6 +16,7 @@ namespace {
 using Kind = TokenRun::Kind;
 constexpr int kMargin = spacing::wide, kGap = 1, kBar = 3;
 constexpr double kTint = 0.20;  ///< share of the measure's colour behind the text; the bar below has all of it
+constexpr double kBoxLine = 0.45;
 
 }  // namespace
 
@@ -88,7 +89,7 @@ void TokenStrip::layOutNew() {
     for (std::size_t i = m_items.size(); i < trace->tokens.size(); ++i) {
         Item item;
         item.text = tokenText(*trace, i);
-        item.width = widthOf(item.text);
+        item.width = std::min(widthOf(item.text), std::max(spacing::page, right - kMargin));
         if (m_items.empty()) {
             item.x = kMargin;
             m_lineStarts = {0};
@@ -122,13 +123,26 @@ void TokenStrip::updateBar() {
 
 void TokenStrip::measure() {
     const model::Trace* trace = m_document.trace();
-    double maximum = 0;
+    m_scale = {};
     if (trace != nullptr && !strip().categorical)
-        for (const model::StepPtr& step : trace->steps)
-            if (const double v = std::abs(strip().value(*step)); std::isfinite(v)) maximum = std::max(maximum, v);
-    m_maximum = maximum;
+        for (const model::StepPtr& step : trace->steps) {
+            const double v = std::abs(strip().value(*step));
+            if (std::isfinite(v)) m_scale.maximum = std::max(m_scale.maximum, v);
+            m_scale.finite = m_scale.finite || std::isfinite(v);
+            m_scale.infinite = m_scale.infinite || std::isinf(v);
+        }
     Q_EMIT scaleChanged();
 }
+
+QColor TokenStrip::inkOf(const TokenRun& run, bool given) {
+    const Theme& t = currentTheme();
+    if (run.kind == Kind::Text && !given) return t.text;
+    // Dots of spaces only tell words apart: the gap itself is the space.
+    const bool spaces = run.kind == Kind::Mark && run.text.count(QChar(0xB7)) == run.text.size();
+    return spaces ? t.grey : t.quietOnTint;
+}
+
+QColor TokenStrip::tintOf(const QColor& colour) { return mixed(currentTheme().surface, colour, kTint); }
 
 QColor TokenStrip::colourOf(double value) const {
     if (std::isnan(value)) return {};
@@ -138,7 +152,7 @@ QColor TokenStrip::colourOf(double value) const {
                : category < 0 ? currentTheme().grey
                               : seriesColour(currentTheme(), category);
     }
-    const double t = m_maximum > 0 ? std::abs(value) / m_maximum : 0;
+    const double t = m_scale.maximum > 0 ? std::abs(value) / m_scale.maximum : 0;
     return magnitudeColour(Magnitudes::Viridis, std::isfinite(value) ? t : 1);
 }
 
@@ -195,9 +209,7 @@ void TokenStrip::drawToken(QPainter& painter, const model::Trace& trace, int ind
     if (step != nullptr) {
         const QColor colour = colourOf(strip().value(*step));
         if (colour.isValid()) {
-            QColor tint = colour;
-            tint.setAlphaF(static_cast<float>(kTint));
-            painter.fillRect(box, tint);
+            painter.fillRect(box, tintOf(colour));
             painter.fillRect(QRect(box.left(), box.bottom() - kBar + 1, box.width(), kBar), colour);
         }
     }
@@ -205,15 +217,20 @@ void TokenStrip::drawToken(QPainter& painter, const model::Trace& trace, int ind
     const QRect line(0, box.top(), 0, box.height() - kBar);
     for (const TokenRun& run : item.text.runs) {
         const bool boxed = run.kind == Kind::Control || run.kind == Kind::Bytes;
-        const int width = m_widths.value(run.text) + (boxed ? 2 * spacing::tight : 0);
+        const int whole = m_widths.value(run.text) + (boxed ? 2 * spacing::tight : 0);
+        const int width =
+            std::min(whole, box.left() + box.width() - x);  // of a token longer than a line: its beginning
+        if (width <= 0) break;
         const QRect place(x, line.top(), width, line.height());
-        painter.setPen(run.kind == Kind::Text ? (given ? t.quiet : t.text) : run.kind == Kind::Mark ? t.grey : t.quiet);
         if (boxed) {
-            painter.setPen(t.line);
-            painter.drawRoundedRect(QRectF(place).adjusted(1.5, 1.5, -1.5, -1.5), 3, 3);
             painter.setPen(t.quiet);
+            painter.setOpacity(kBoxLine);
+            painter.drawRoundedRect(QRectF(place).adjusted(1.5, 1.5, -1.5, -1.5), 3, 3);
+            painter.setOpacity(1);
         }
-        painter.drawText(place, Qt::AlignCenter, run.text);
+        painter.setPen(inkOf(run, given));
+        painter.drawText(place, Qt::AlignCenter,
+                         width < whole ? fontMetrics().elidedText(run.text, Qt::ElideRight, width) : run.text);
         x += width;
     }
     if (step != nullptr && step->forced && !given) {

@@ -24,8 +24,19 @@ class TokenStrip : public QAbstractScrollArea {
     QRect tokenRect(int index) const;
     /// How many tokens have been laid out since the strip was made: new ones only, while a trace grows.
     qint64 laidOut() const { return m_laidOut; }
-    /// Largest finite value of the measure on the trace; what full colour stands for.
-    double scaleMaximum() const { return m_maximum; }
+    /// What the measure's values on the trace are: the largest finite one is what full colour stands for, and ∞ has
+    /// full colour too.
+    struct Scale {
+        double maximum = 0;
+        bool finite = false, infinite = false;  ///< whether there is any
+        bool operator==(const Scale&) const = default;
+    };
+    const Scale& scale() const { return m_scale; }
+    /// Of a value of the measure; invalid where there is none.
+    QColor colourOf(double value) const;
+    /// Colours of a token's ground and of its text.
+    static QColor tintOf(const QColor& colour);
+    static QColor inkOf(const TokenRun& run, bool given);
     QString hoverText(int index) const;
     QSize sizeHint() const override { return {600, 260}; }
     QSize minimumSizeHint() const override { return {200, 72}; }
@@ -56,7 +67,6 @@ class TokenStrip : public QAbstractScrollArea {
     int tokenIn(int line, int x) const;
     void measure();
     void drawToken(QPainter& painter, const model::Trace& trace, int index) const;
-    QColor colourOf(double value) const;
     int widthOf(const TokenText& text);
     void showCursor();
     void moveLine(int by);
@@ -68,7 +78,7 @@ class TokenStrip : public QAbstractScrollArea {
     std::vector<int> m_lineStarts;  ///< first item of each line
     int m_trace = -1, m_lineHeight = 0;
     qint64 m_laidOut = 0;
-    double m_maximum = 0;
+    Scale m_scale;
     bool m_atEnd = true;
     compute::Position m_shownCursor = -1;
     QHash<QString, int> m_widths;

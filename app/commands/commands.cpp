@@ -57,7 +57,8 @@ std::span<const Command> commands() {
     };
     static constexpr std::array kWindowOptions{
         Option{"--screenshot", "FILE", "no window: its picture after the session's run, as PNG"},
-        Option{"--size", "WxH", "of the picture (1600x1000) or the window, such as 1280x800"},
+        Option{"--size", "WxH",
+               "of the window and the picture (1600x1000), such as 1280x800; QT_SCALE_FACTOR multiplies both"},
         Option{"--theme", "NAME", "light or dark"},
         Option{"--perspective", "NAME", "Compose, Priors, Routing or Paper"},
         kDeviceOption,

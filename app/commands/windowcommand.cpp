@@ -33,7 +33,7 @@ QSize sizeFrom(const std::string& text) {
             height <= largest)
             return {width, height};
     }
-    throw UsageError("--size takes WIDTHxHEIGHT in pixels, such as 1600x1000, not '" + text + "'");
+    throw UsageError("--size takes WIDTHxHEIGHT, such as 1600x1000, not '" + text + "'");
 }
 
 bool displayThere() {

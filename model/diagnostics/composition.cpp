@@ -205,8 +205,10 @@ PlotData ledger(const Trace& trace, const View& view) {
         plot.empty = quoted(label) + " is excluded by " + split.excludedBy + ": its probability is 0 and has no split.";
         return plot;
     }
+    // After the last token nothing was chosen: the split is of the most probable one, and is not called by its name.
+    const bool chosen = token == view.token || trace.at(view.cursor)->token != kNoToken;
     Series s;
-    s.name = "log p(" + label + ")";
+    s.name = chosen ? "log p(" + label + ")" : "log p (likeliest)";
     s.kind = SeriesKind::Waterfall;
     s.colour = -2;
     double running = 0;
@@ -224,7 +226,7 @@ PlotData ledger(const Trace& trace, const View& view) {
     running = 0;
     term(s, plot.x, "total", split.total, running, -2);
     plot.series.push_back(std::move(s));
-    plot.note = label + " at " + std::to_string(view.cursor) + ": log p = " + shownCell(split.total) +
+    plot.note = (chosen ? quoted(label) : "likeliest") + ": log p = " + shownCell(split.total) +
                 ", p = " + shownCell(std::exp(split.total));
     return plot;
 }

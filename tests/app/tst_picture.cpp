@@ -39,6 +39,16 @@ class TestPicture : public QObject {
         QCOMPARE(QDir(m_folder.path()).entryList(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot), before);
     }
 
+    /// --size is the window's: of twice as many pixels each way on a screen of scale 2.
+    void theSizeIsTheWindows() {
+        for (const auto& [scale, size] : {std::pair{"1", QSize(1280, 800)}, std::pair{"2", QSize(2560, 1600)}}) {
+            const Finished finished =
+                runProgram(command("scaled.png"), {QStringLiteral("QT_SCALE_FACTOR=") + QLatin1String(scale)});
+            COMPARE_CODE(finished, 0);
+            QCOMPARE(QImage(path("scaled.png")).size(), size);
+        }
+    }
+
     void aStoredLayoutChangesNothing() {
         QSettings stored(path("config/counterpoint/counterpoint.conf"), QSettings::IniFormat);
         stored.setValue(QStringLiteral("window/theme"), QStringLiteral("dark"));

@@ -103,6 +103,63 @@ class TestWindow : public QObject {
         QVERIFY(traces->itemText(1).contains(QStringLiteral("at %1").arg(at)));
     }
 
+    void doubleClickOnABarBranches() {
+        Opened o;
+        o.decode();
+        const int at = static_cast<int>(o.document.trace()->promptLength) + 5;
+        o.document.setCursor(at);
+        auto& plot = o.find<widgets::PlotDock>("dock.distribution")->panel().view();
+        const auto tokens = model::shownTokens(*o.document.trace()->at(at), o.document.view());
+        const std::size_t other = tokens[1].token == o.document.trace()->at(at)->token ? 2 : 1;
+        const quint64 before = plot.replots();
+        QTRY_VERIFY(plot.replots() > before || plot.plot().cursorX >= 0);
+        QWidget* canvas = plot.childAt(plot.rect().center());
+        const QPoint bar = plot.toPixel(static_cast<double>(other), 0.001).toPoint();
+        QTest::mouseClick(canvas, Qt::LeftButton, {}, bar);
+        QCOMPARE(o.document.view().token, tokens[other].token);
+        QTest::mouseDClick(canvas, Qt::LeftButton, {}, bar);
+        QTRY_COMPARE(o.document.traces().size(), std::size_t{2});
+        QTRY_VERIFY(!o.document.running());
+        QCOMPARE(o.document.trace()->branchedAt, compute::Position{at});
+        QCOMPARE(o.document.trace()->at(at)->token, tokens[other].token);
+        QVERIFY(o.document.trace()->at(at)->forced);
+    }
+
+    void modelsOpenedTogetherLeaveNothingToUndo() {
+        QTemporaryDir folder;
+        std::vector<std::filesystem::path> models;
+        for (const char* name : {"one", "two", "three"}) {
+            QVERIFY(QDir(folder.path()).mkpath(name));
+            QFile config(folder.filePath(QLatin1String(name) + QStringLiteral("/config.json")));
+            QVERIFY(config.open(QIODevice::WriteOnly));
+            models.emplace_back(folder.filePath(QLatin1String(name)).toStdString());
+        }
+        QSettings settings(folder.filePath("window.ini"), QSettings::IniFormat);
+        model::Document document(nullptr, opener());
+        MainWindow window(document, settings);
+        window.openFiles(models);
+        QCOMPARE(document.session().sourceCount(), std::size_t{3});
+        QVERIFY(!document.canUndo() && !document.modified());
+        QVERIFY(!window.actions().action("edit.undo")->isEnabled());
+        QTRY_VERIFY(document.ready());
+        window.openFiles({models[1]});  // dropped later: that is a change
+        QCOMPARE(document.session().sourceCount(), std::size_t{4});
+        QVERIFY(document.canUndo() && window.actions().action("edit.undo")->isEnabled());
+        QTRY_VERIFY(document.ready());
+    }
+
+    void aPromptOfFourLinesShowsThree() {
+        model::Session s = session();
+        s.prompt = "a\nb\nc\nd";
+        Opened o(s);
+        QTRY_VERIFY(o.document.ready());
+        QCoreApplication::processEvents();
+        auto* prompt = o.find<widgets::PromptEdit>("prompt");
+        const int line = prompt->fontMetrics().height();
+        QVERIFY2(prompt->viewport()->height() >= 3 * line, qPrintable(QString::number(prompt->viewport()->height())));
+        QCOMPARE(o.window->size(), QSize(1280, 800));
+    }
+
     void stopStops() {
         Opened o(session("slow base", 100000));
         QTRY_VERIFY(o.document.ready());

@@ -95,6 +95,46 @@ class TestWindowDials : public QObject {
         QCOMPARE(o.document.session().specialists[0].weight, -0.25);
     }
 
+    void aFieldShowsTheValueOrThatMoreFollows_data() {
+        QTest::addColumn<double>("weight");
+        QTest::addColumn<QString>("shown");
+        QTest::addColumn<QString>("hover");
+        QTest::newRow("negative") << -0.6 << "−0.60"
+                                  << "";
+        QTest::newRow("beyond what may be typed") << 1e300 << "1e300"
+                                                  << "";
+        QTest::newRow("largest that may be typed") << 1e6 << "1e6"
+                                                   << "";
+        QTest::newRow("small") << -2e-7 << "−2e−7"
+                               << "";
+        QTest::newRow("many digits") << 0.123456789012345 << "0.12…"
+                                     << "0.123456789012345";
+    }
+    void aFieldShowsTheValueOrThatMoreFollows() {
+        QFETCH(double, weight);
+        QFETCH(QString, shown);
+        QFETCH(QString, hover);
+        model::Session s = session();
+        s.specialists[0].weight = weight;
+        Opened o(s);
+        QTRY_VERIFY(o.document.ready());
+        QCoreApplication::processEvents();
+        auto* field = o.find<widgets::SourceRow>("source.dialogue")->findChild<widgets::NumberField*>("field");
+        QVERIFY2(shown.endsWith(QChar(0x2026))
+                     ? field->text().startsWith(shown.chopped(1)) && field->text().endsWith(QChar(0x2026))
+                     : field->text() == shown,
+                 qPrintable(field->text()));
+        QCOMPARE(field->toolTip(), hover);
+        field->setFocus();
+        QTest::keyClick(field, Qt::Key_Return);  // nothing was typed: nothing changes
+        QCOMPARE(o.document.session().specialists[0].weight, weight);
+        QVERIFY(!field->text().contains(QChar(0x2026)));
+        field->selectAll();
+        QTest::keyClicks(field, QStringLiteral("1e300"));
+        QTest::keyClick(field, Qt::Key_Return);  // refused
+        QCOMPARE(o.document.session().specialists[0].weight, weight);
+    }
+
     void everyDialOfTheTableIsThere() {
         Opened o;
         for (const compute::DialSpec& spec : compute::decodingDials())

@@ -101,10 +101,11 @@ class TestWindowLook : public QObject {
                 const QTableWidgetItem* head = table->horizontalHeaderItem(c);
                 QVERIFY2(metrics.horizontalAdvance(head->text()) + 6 <= table->columnWidth(c),
                          qPrintable(head->text()));
+                QVERIFY2(table->columnWidth(c) < 150, qPrintable(head->text()));  // not far from its token
                 QVERIFY(head->textAlignment() & Qt::AlignRight);
                 for (int r = 0; r < table->rowCount(); ++r) {
                     QVERIFY(table->item(r, c)->textAlignment() & Qt::AlignRight);
-                    QVERIFY2(QFontMetrics(table->item(r, c)->font()).horizontalAdvance(table->item(r, c)->text()) + 6 <=
+                    QVERIFY2(QFontMetrics(table->item(r, c)->font()).horizontalAdvance(table->item(r, c)->text()) + 6 <
                                  table->columnWidth(c),
                              qPrintable(table->item(r, c)->text()));
                 }
@@ -119,6 +120,94 @@ class TestWindowLook : public QObject {
         }
         const QString keep = qEnvironmentVariable("COUNTERPOINT_PICTURES");
         if (!keep.isEmpty()) o.window->grab().save(keep + '/' + QTest::currentDataTag() + ".png");
+    }
+
+    /// Names of twenty letters, which differ at one end, beside each other.
+    void longNamesFit_data() {
+        QTest::addColumn<QString>("perspective");
+        for (const QString& perspective : app::Perspectives::names())
+            QTest::newRow(qPrintable(perspective)) << perspective;
+    }
+    void longNamesFit() {
+        QFETCH(QString, perspective);
+        model::Session s = session();
+        s.base.name = "base-model-of-length";
+        s.specialists.resize(3);
+        const char* names[] = {"dialogue-specialist1", "dialogue-specialist2", "animals-and-others-x"};
+        for (std::size_t i = 0; i < 3; ++i) s.specialists[i].name = s.specialists[i].path = names[i];
+        Opened o(s, perspective);
+        o.decode();
+        QCoreApplication::processEvents();
+        QCOMPARE(o.window->size(), QSize(1280, 800));
+        for (const QTableWidget* table : o.window->findChildren<QTableWidget*>()) {
+            if (!table->isVisible()) continue;
+            QVERIFY2(table->horizontalScrollBar()->maximum() == 0,
+                     qPrintable(QStringLiteral("%1: %2 pixels are scrolled to")
+                                    .arg(table->objectName())
+                                    .arg(table->horizontalScrollBar()->maximum())));
+            QSet<QString> heads;
+            const QFontMetrics metrics(table->horizontalHeader()->font());
+            for (int c = 0; c < table->columnCount(); ++c) {
+                const QString head = table->horizontalHeaderItem(c)->text();
+                heads << metrics.elidedText(head, Qt::ElideMiddle, table->columnWidth(c) - 6);
+                QVERIFY2(table->horizontalHeaderItem(c)->toolTip().contains(head) || head.size() < 20,
+                         qPrintable(head));
+                for (int r = 0; c > 0 && r < table->rowCount(); ++r)
+                    QVERIFY2(QFontMetrics(table->item(r, c)->font()).horizontalAdvance(table->item(r, c)->text()) + 6 <
+                                 table->columnWidth(c),
+                             qPrintable(table->item(r, c)->text()));
+            }
+            QCOMPARE(heads.size(), table->columnCount());  // no two read alike
+        }
+    }
+
+    /// A name as long as a page has its place like another; what is told on hover is limited too.
+    void aNameOfFiveThousandLetters() {
+        model::Session s = session();
+        s.base.name = std::string(5000, 'b');
+        s.specialists[0].name = std::string(5000, 'x');
+        s.specialists[1].reference = s.specialists[0].name;
+        Opened o(s);
+        o.decode();
+        QCoreApplication::processEvents();
+        QCOMPARE(o.window->size(), QSize(1280, 800));
+        constexpr int kMost = 3000;
+        for (const QWidget* widget : o.window->findChildren<QWidget*>()) {
+            QVERIFY2(widget->toolTip().size() < kMost, qPrintable(widget->objectName().left(40)));
+            if (widget->isVisible()) QVERIFY2(widget->width() <= 1280, qPrintable(widget->objectName().left(40)));
+        }
+        const auto* table = o.find<QTableWidget>("distribution.table");
+        for (int c = 0; c < table->columnCount(); ++c) {
+            QVERIFY(table->columnWidth(c) < 200);
+            QVERIFY(table->horizontalHeaderItem(c)->toolTip().size() < 400);
+        }
+        QCOMPARE(table->horizontalScrollBar()->maximum(), 0);
+        QVERIFY(o.find<widgets::TokenStrip>("tokenStrip")->hoverText(9).size() < kMost);
+        QVERIFY(o.find<QComboBox>("traces")->itemText(0).size() < 200);
+    }
+
+    /// Titles of tabs that are scrolled end in "…".
+    void tabsAreNotCut() {
+        Opened o(session(), "Priors");
+        o.decode();
+        int scrolled = 0;
+        for (QTabBar* bar : o.window->findChildren<QTabBar*>()) {
+            if (!bar->isVisible()) continue;
+            for (int current = 0; current < bar->count(); ++current) {
+                bar->setCurrentIndex(current);
+                QCoreApplication::processEvents();
+                for (int i = 0; i < bar->count(); ++i) {
+                    const QString shown = widgets::TabEnds::shownTitle(*bar, i);
+                    const QRect seen = bar->tabRect(i) & bar->rect();
+                    scrolled += shown != bar->tabText(i) && !seen.isEmpty() ? 1 : 0;
+                    if (!seen.isEmpty())
+                        QVERIFY2(bar->fontMetrics().horizontalAdvance(shown) <= seen.width(), qPrintable(shown));
+                }
+            }
+            const QImage picture = bar->grab().toImage();
+            QVERIFY(!picture.isNull());
+        }
+        QVERIFY(scrolled > 0);
     }
 
     /// The line between prompt and tokens is whole, whatever it has to say.

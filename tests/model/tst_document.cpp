@@ -1,18 +1,18 @@
 // The document as a window sees it: undo, decode, what-if, branches, cursor, notices, opening and saving; and that a fast
 // source never holds the window's thread up (HAZARDS A19).
 
-#include "compute/error.h"
-#include "compute/files/atomicfile.h"
-#include "model/document.h"
-#include "tests/model/scripted.h"
-#include "tests/support/fixture.h"
-
 #include <QElapsedTimer>
 #include <QSignalSpy>
 #include <QTimer>
-
 #include <semaphore>
 #include <thread>
+
+#include "compute/error.h"
+#include "compute/files/atomicfile.h"
+#include "model/document.h"
+#include "model/shownnumber.h"
+#include "tests/model/scripted.h"
+#include "tests/support/fixture.h"
 
 using namespace counterpoint;
 using namespace counterpoint::model;
@@ -330,6 +330,49 @@ class TestDocument : public QObject {
         doc.setSession(threeSession());
         QTRY_VERIFY(doc.ready() && !doc.busy());
         QCOMPARE(*devices, std::vector<std::string>(3, "cuda"));
+    }
+
+    /// What starts up and the prompt are no part of the rate; of too few tokens none is told.
+    void theRateIsOfDecodedSteps_data() {
+        QTest::addColumn<int>("tokens");
+        QTest::addColumn<bool>("told");
+        QTest::newRow("one token") << 1 << false;
+        QTest::newRow("three") << 3 << false;
+        QTest::newRow("thirty") << 30 << true;
+    }
+    void theRateIsOfDecodedSteps() {
+        QFETCH(int, tokens);
+        QFETCH(bool, told);
+        auto scripts = three();
+        bool first = true;
+        for (auto& [name, script] : scripts)
+            script.onForward = [&first](std::span<const TokenId>) {
+                if (std::exchange(first, false)) std::this_thread::sleep_for(std::chrono::milliseconds(700));
+            };
+        Document doc(nullptr, opener(scripts));
+        Session s = threeSession();
+        s.decoding.scorePrompt = false;
+        s.decoding.maxNewTokens = tokens;
+        s.decoding.stopIds.emplace();
+        doc.setSession(s);
+        QTRY_VERIFY(doc.ready());
+        QStringList said;
+        connect(&doc, &Document::statusChanged, &doc, [&] { said << QString::fromStdString(doc.activity()); });
+        doc.generate();
+        QTRY_VERIFY(!doc.busy() && doc.trace() != nullptr && doc.trace()->stop == "limit");
+        for (const QString& activity : said)
+            if (activity.contains("token"))
+                QVERIFY2(activity.split(' ').front().toDouble() > 43, qPrintable(activity));  // 30 tokens in 700 ms
+        QCOMPARE(doc.activity().ends_with(" tokens/s"), told);
+        QCOMPARE(doc.trace()->tokensPerSecond > 43, tokens > 1);
+    }
+
+    void ratesForEyes() {
+        QCOMPARE(shownRate(1), std::string("1 token/s"));
+        QCOMPARE(shownRate(0.98), std::string("1 token/s"));
+        QCOMPARE(shownRate(1.44), std::string("1.4 tokens/s"));
+        QCOMPARE(shownRate(812.4), std::string("812 tokens/s"));
+        QCOMPARE(shownRate(0.3), std::string("0.3 tokens/s"));
     }
 
     void fastSourceLeavesTheWindowAlone() {

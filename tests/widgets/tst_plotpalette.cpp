@@ -1,11 +1,12 @@
 // Text that can be read, colours that can be told apart, numbers for eyes.
+#include <QApplication>
+#include <QLabel>
+#include <limits>
+
 #include "tests/support/fixture.h"
 #include "widgets/icons.h"
 #include "widgets/palette.h"
-
-#include <limits>
-#include <QApplication>
-#include <QLabel>
+#include "widgets/tokenstrip.h"
 
 using namespace counterpoint;
 using namespace counterpoint::widgets;
@@ -42,6 +43,31 @@ class TestPlotPalette : public QObject {
     void anIconOfNoSizeIsNoPicture() {
         QVERIFY(lineIcon(Glyph::Open).pixmap(QSize(0, 16), 1.0).isNull());
         QCOMPARE(lineIcon(Glyph::Open).pixmap(QSize(16, 16), 1.0).size(), QSize(16, 16));
+    }
+
+    void tokensCanBeReadOnEveryColour_data() {
+        QTest::addColumn<int>("kind");
+        QTest::newRow("light") << static_cast<int>(ThemeKind::Light);
+        QTest::newRow("dark") << static_cast<int>(ThemeKind::Dark);
+    }
+    void tokensCanBeReadOnEveryColour() {
+        QFETCH(int, kind);
+        applyTheme(*qApp, static_cast<ThemeKind>(kind));
+        const auto back = qScopeGuard([] { applyTheme(*qApp, ThemeKind::Light); });
+        const Theme& t = currentTheme();
+        std::vector<QColor> grounds = {t.surface, TokenStrip::tintOf(t.accent), TokenStrip::tintOf(t.grey)};
+        for (int i = 0; i <= 100; ++i)
+            grounds.push_back(TokenStrip::tintOf(magnitudeColour(Magnitudes::Viridis, i / 100.0)));
+        for (int i = 0; i < 8; ++i) grounds.push_back(TokenStrip::tintOf(seriesColour(t, i)));
+        using Run = TokenRun::Kind;
+        for (const TokenRun& run :
+             {TokenRun{Run::Mark, "↵"}, TokenRun{Run::Mark, "··↵"}, TokenRun{Run::Mark, "⇥ "},
+              TokenRun{Run::Text, "the"}, TokenRun{Run::Control, "<s>"}, TokenRun{Run::Bytes, "C3"}})
+            for (const bool given : {false, true})
+                for (const QColor& ground : grounds)
+                    QVERIFY2(contrast(TokenStrip::inkOf(run, given), ground) >= 4.5,
+                             qPrintable(run.text + ' ' + ground.name() + ' ' +
+                                        QString::number(contrast(TokenStrip::inkOf(run, given), ground))));
     }
 
     void colourBySourceIsStable() {

@@ -98,6 +98,30 @@ class TestPlotRender : public QObject {
         QVERIFY(!isBlank(image));
     }
 
+    /// Grid lines are as thick as each other wherever they fall between the pixels, and thinner than the data's.
+    void gridLinesAreEqual() {
+        model::FigureStyle style;
+        style.pngDpi = 300;
+        model::PlotData plot = tests::linePlot(std::vector<double>(124, 0.0));  // the data lie on the axis
+        plot.series[0].y[0] = 10;
+        const std::string bytes = drawFigure(plot, style, FigureFormat::Png);
+        const QImage image = QImage::fromData(QByteArray::fromStdString(bytes), "PNG");
+        const int y = image.height() * 2 / 5;  // between two lines across
+        std::vector<int> inks;
+        int ink = 0;
+        for (int x = image.width() / 4; x < image.width() - 40; ++x) {
+            const int dark = 255 - qGray(image.pixel(x, y));
+            ink += dark;
+            if (dark == 0 && ink > 0) inks.push_back(std::exchange(ink, 0));
+        }
+        QVERIFY2(inks.size() >= 4, qPrintable(QString::number(inks.size())));
+        const auto [least, most] = std::minmax_element(inks.begin(), inks.end());
+        QVERIFY2(*most <= *least + 4, qPrintable(QString("%1 to %2").arg(*least).arg(*most)));
+        // 0.3 pt at 300 dpi in the grid's colour.
+        const double wanted = 0.3 / 72 * 300 * (255 - 0xDD);
+        QVERIFY2(std::abs(*least - wanted) <= 0.2 * wanted, qPrintable(QString::number(*least)));
+    }
+
     void svgHasTheSizeAndStaysInside() {
         const QByteArray svg = QByteArray::fromStdString(drawFigure(tests::tracePlot(40), kStyle, FigureFormat::Svg));
         QXmlStreamReader xml(svg);

@@ -115,6 +115,24 @@ class TestPlotView : public QObject {
         QCOMPARE(bottom(tests::tracePlot(40), 1600), bottom(tests::tracePlot(40), 500));
     }
 
+    /// On a small screen legend and names leave the data the larger part, and names of sources read unlike.
+    void aLowPlotKeepsItsHeight() {
+        model::PlotData plot = tests::barsPlot();
+        const char* names[] = {"base-model-of-length", "dialogue-specialist1", "dialogue-specialist2", "composed"};
+        for (std::size_t i = 0; i < 4; ++i) plot.series[i].name = names[i];
+        PlotView view;
+        shown(view, {423, 157});
+        put(view, plot);
+        const Range range = prepare(plot, false).y.range;
+        const double area = view.toPixel(0, range.lower).y() - view.toPixel(0, range.upper).y();
+        QVERIFY2(area >= 60, qPrintable(QString::number(area)));
+        shown(view, {700, 136});
+        put(view, tests::tracePlot(40));
+        const Range line = prepare(tests::tracePlot(40), false).y.range;
+        const double track = view.toPixel(0, line.lower).y() - view.toPixel(0, line.upper).y();
+        QVERIFY2(track >= 60, qPrintable(QString::number(track)));
+    }
+
     void theFlipsWordsStandAboveTheCurve() {
         const auto top = [](double flip) {
             PlotView view;

@@ -5,11 +5,16 @@
 #include <cmath>
 #include <numeric>
 
+#include "compute/files/atomicfile.h"
 #include "model/document.h"
 #include "tests/support/fakesource.h"
 #include "tests/support/fixture.h"
+#include "tests/support/toyrecording.h"
 #include "widgets/distributionview.h"
 #include "widgets/ledgerview.h"
+#include "widgets/numbertable.h"
+#include "widgets/promptedit.h"
+#include "widgets/textpanel.h"
 
 using namespace counterpoint;
 using namespace counterpoint::widgets;
@@ -177,6 +182,112 @@ class TestViews : public QObject {
         QCOMPARE(ledger.panel().view().plot().empty, std::string(model::kNothingDecoded));
         for (const model::DiagnosticRow& row : model::diagnostics())
             QCOMPARE(document.plot(row.id).empty, std::string(model::kNothingDecoded));
+    }
+
+    void widthsAreShared() {
+        using Widths = std::vector<int>;
+        QCOMPARE(sharedWidths(400, {50, 50}, {90, 60}), (Widths{90, 60}));                // enough
+        QCOMPARE(sharedWidths(200, {40, 40, 40}, {60, 200, 200}), (Widths{60, 70, 70}));  // the widest give
+        QCOMPARE(sharedWidths(100, {40, 40, 40}, {60, 200, 200}), (Widths{40, 40, 40}));  // never less
+    }
+
+    /// ∞ has the colour of the top end, and the scale says so instead of 0.
+    void infiniteValuesHaveTheirPlaceOnTheScale_data() {
+        QTest::addColumn<std::string>("prompt");
+        QTest::addColumn<QString>("says");
+        QTest::newRow("none") << std::string("aca") << "^0 to [0-9.]+ nats$";
+        QTest::newRow("some") << std::string("abca") << "^0 to [0-9.]+ nats, ∞$";
+        QTest::newRow("all") << std::string("abb") << "^0 to ∞$";
+    }
+    void infiniteValuesHaveTheirPlaceOnTheScale() {
+        QFETCH(std::string, prompt);
+        QFETCH(QString, says);
+        auto tokenizer = std::make_shared<tests::FakeTokenizer>(26);
+        tests::FakeScript script;
+        script.bias.assign(26, 0.0F);
+        script.bias[1] = -std::numeric_limits<float>::infinity();  // the base excludes "b"
+        model::Document document(nullptr, [&](const auto&, const auto&, std::stop_token) {
+            return std::make_unique<tests::FakeSource>(tokenizer, script);
+        });
+        model::Session s;
+        s.file = "/scripted/s.session.json";
+        s.prompt = prompt;
+        s.base.path = "base";
+        s.decoding.maxNewTokens = 0;
+        document.setSession(s);
+        QTRY_VERIFY(document.ready());
+        TextPanel panel(document);
+        model::View view = document.view();
+        view.stripMeasure = "surprise";
+        document.setView(view);
+        document.generate();
+        QTRY_VERIFY(!document.busy() && document.trace() != nullptr && document.trace()->stop == "limit");
+        const QWidget* scale = nullptr;
+        for (const QWidget* child : panel.findChildren<QWidget*>())
+            if (child->accessibleName() == "Scale of the token colours") scale = child;
+        QVERIFY(scale != nullptr);
+        QVERIFY2(QRegularExpression(says).match(scale->accessibleDescription()).hasMatch(),
+                 qPrintable(scale->accessibleDescription()));
+        const double infinity = std::numeric_limits<double>::infinity();
+        QCOMPARE(panel.strip().colourOf(infinity), magnitudeColour(Magnitudes::Viridis, 1));
+        QCOMPARE(panel.strip().colourOf(-infinity), magnitudeColour(Magnitudes::Viridis, 1));
+    }
+
+    /// A recording is scored with its own tokens: the session's prompt has no part in it.
+    void aScoredRecordingShowsItsOwnText_data() {
+        QTest::addColumn<bool>("alone");
+        QTest::newRow("a session that says score") << false;
+        QTest::newRow("the recording alone") << true;
+    }
+    void aScoredRecordingShowsItsOwnText() {
+        QFETCH(bool, alone);
+        QTemporaryDir folder;
+        const std::filesystem::path recording = folder.filePath("r.safetensors").toStdString(),
+                                    session = folder.filePath("r.session.json").toStdString();
+        tests::ToyRecording({1, 2, 3, 4}, 8, {"base", "math"}).write(recording);
+        compute::writeFile(session, R"({"format":"counterpoint.session/1","mode":"score",
+            "base":{"name":"base","path":"r.safetensors","source":"base"},
+            "specialists":[{"name":"math","path":"r.safetensors","source":"math"}]})");
+        model::Document document;
+        PromptEdit prompt(document);
+        document.open(alone ? recording : session);
+        QCOMPARE(prompt.toPlainText(), QString());
+        QVERIFY(prompt.isReadOnly() && prompt.placeholderText().contains("recording"));
+        QTRY_VERIFY(document.ready());
+        document.generate();
+        QTRY_VERIFY(!document.busy() && document.trace() != nullptr && document.trace()->stop == "limit");
+        QCOMPARE(prompt.toPlainText(), QString("1 2 3 4"));
+        QTest::keyClicks(&prompt, "x");
+        QCOMPARE(prompt.toPlainText(), QString("1 2 3 4"));
+        QVERIFY(!document.canUndo());
+        // The last row is about no token.
+        document.setCursor(4);
+        QCOMPARE(document.trace()->at(4)->token, compute::kNoToken);
+        const model::PlotData nobody = document.plot("ledger");
+        QVERIFY2(nobody.note.starts_with("likeliest: log p"), nobody.note.c_str());
+        QVERIFY2(nobody.series[0].name.find("id ") == std::string::npos, nobody.series[0].name.c_str());
+        model::View look = document.view();
+        look.token = 5;
+        document.setView(look);
+        QVERIFY(document.plot("ledger").note.starts_with("'id 5': log p"));
+        look.token = compute::kNoToken;
+        look.cursor = 2;
+        document.setView(look);
+        QVERIFY(document.plot("ledger").note.starts_with("'id 3': log p"));
+    }
+
+    void aPromptOfIdsIsNotTheDefaultText() {
+        model::Document document;
+        model::Session s;
+        s.promptIds = {{1, 403, 7}};
+        document.setSession(s);
+        PromptEdit prompt(document);
+        QCOMPARE(prompt.toPlainText(), QString());
+        QVERIFY2(prompt.placeholderText().contains("3 ids: 1 403 7"), qPrintable(prompt.placeholderText()));
+        QTest::keyClicks(&prompt, "x");
+        QVERIFY(!document.session().promptIds);
+        QCOMPARE(document.session().prompt, std::string("x"));
+        QCOMPARE(prompt.toPlainText(), QString("x"));
     }
 
     void theLedgersTermsAddUp_data() {

@@ -1,0 +1,19 @@
+#pragma once
+// A name is a person's own and may be as long as a page: where it stands among other words it has at most so many
+// letters, the ends of it around "…", because names of one family differ there. Pure; thread: any.
+
+#include <QString>
+#include <string>
+
+namespace counterpoint::widgets {
+
+constexpr int kNameLetters = 40;    ///< in menus, lists, hovers' tables
+constexpr int kHoverLetters = 300;  ///< where the whole name is told
+
+QString shortened(const QString& name, int letters = kNameLetters);
+QString shortened(const std::string& name, int letters = kNameLetters);
+/// The same text for a label that breaks its lines: a word longer than a line may be broken too. Not for text that a
+/// person copies: the places are marked by zero-width spaces.
+QString breakable(const QString& text);
+
+}  // namespace counterpoint::widgets
