@@ -349,10 +349,13 @@ PlotData Document::plot(std::string_view diagnosticId) const {
 // -- notices ----------------------------------------------------------------------------------------------------------
 
 void Document::notify(Notice::Level level, std::string sentence, std::string details, std::string about) {
-    retire([&](const Notice& n) { return !about.empty() && n.about == about; });
+    const bool changed = retire([&](const Notice& n) { return !about.empty() && n.about == about; });
     // The same fact about three sources is one line to read, not three.
     const auto same = [&](const Notice& n) { return level == Notice::Level::Info && n.level == level && n.sentence == sentence; };
-    if (std::any_of(m_notices.begin(), m_notices.end(), same)) return;
+    if (std::any_of(m_notices.begin(), m_notices.end(), same)) {
+        if (changed) Q_EMIT noticesChanged();
+        return;
+    }
     m_notices.push_back({level, std::move(sentence), std::move(details), m_private->nextNotice++, std::move(about)});
     Q_EMIT noticesChanged();
 }

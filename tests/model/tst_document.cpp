@@ -375,6 +375,16 @@ class TestDocument : public QObject {
         QCOMPARE(shownRate(0.3), std::string("0.3 tokens/s"));
     }
 
+    void aNoticeThatReplacesAnotherAndStandsAlready() {
+        Document doc(nullptr, opener(three()));
+        doc.notify(Notice::Level::Info, "the file was written");
+        doc.notify(Notice::Level::Failure, "the disk is full", {}, "Exporting");
+        QSignalSpy changed(&doc, &Document::noticesChanged);
+        doc.notify(Notice::Level::Info, "the file was written", {}, "Exporting");
+        QCOMPARE(doc.notices().size(), std::size_t{1});
+        QCOMPARE(changed.count(), 1);  // the failure went: whoever shows it has to hear of that
+    }
+
     void fastSourceLeavesTheWindowAlone() {
         auto scripts = std::map<std::string, Script>{};
         Script fast;
