@@ -7,6 +7,8 @@
 #include <QMimeData>
 
 #include "app/mainwindow.h"
+#include "compute/error.h"
+#include "model/opensession.h"
 #include "widgets/attempt.h"
 
 namespace counterpoint::app {
@@ -15,16 +17,28 @@ namespace fs = std::filesystem;
 using model::Document;
 using widgets::attempt;
 
+namespace {
+
+/// Models join the rack; anything else, what is refused too, takes the place of what is open.
+bool joins(const fs::path& file) {
+    try {
+        return model::isModel(file);
+    } catch (const compute::Error&) {
+        return false;  // opening says what is wrong
+    }
+}
+
+}  // namespace
+
 void MainWindow::openFiles(const std::vector<fs::path>& files) {
     bool first = m_document.session().base.path.empty();
     const bool beginning = first;
     for (const fs::path& file : files) {
-        const bool session = file.extension() == ".json" || !fs::is_directory(file);
-        if (first || session)
-            openFile(file);
-        else
+        if (!first && joins(file))
             attempt(
                 m_document, [&] { m_document.addSpecialist(file); }, "rack.add");
+        else
+            openFile(file);
         first = false;
     }
     if (beginning && files.size() > 1) m_document.beginHere();
@@ -107,7 +121,7 @@ void MainWindow::dropEvent(QDropEvent* event) {
                                  "Only files and folders of this machine can be dropped here.");
     bool replaces = false;
     for (const fs::path& file : files) {  // what is refused is refused before anything is asked
-        if (fs::is_directory(file)) continue;
+        if (joins(file)) continue;
         replaces = true;
         if (!attempt(
                 m_document, [&] { Document::check(file); }, "open"))

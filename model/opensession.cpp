@@ -32,18 +32,6 @@ bool namedModel(const fs::path& file) {
     return std::find(kModelEndings.begin(), kModelEndings.end(), file.extension()) != kModelEndings.end();
 }
 
-/// A folder with a configuration, or a model's file by its name or its content; what is in it is read when it is loaded.
-bool isModel(const fs::path& path) {
-    if (fs::is_directory(path)) return fs::exists(path / "config.json");
-    if (!fs::is_regular_file(path)) return false;
-    const compute::FileKind kind = compute::fileKind(path);
-    if (namedModel(path)) {
-        compute::requireOpens(path, kind);
-        return true;
-    }
-    return kind == compute::FileKind::Gguf || kind == compute::FileKind::TorchScript;
-}
-
 fs::path whole(const fs::path& path) { return fs::absolute(path).lexically_normal(); }
 
 /// A recording's file; weights alone are refused.
@@ -79,6 +67,17 @@ SourceEntry entryOf(const fs::path& file, std::string name, const std::string& s
 }
 
 }  // namespace
+
+bool isModel(const fs::path& path) {
+    if (fs::is_directory(path)) return fs::exists(path / "config.json");
+    if (!fs::is_regular_file(path)) return false;
+    const compute::FileKind kind = compute::fileKind(path);
+    if (namedModel(path)) {
+        compute::requireOpens(path, kind);
+        return true;
+    }
+    return kind == compute::FileKind::Gguf || kind == compute::FileKind::TorchScript;
+}
 
 Session sessionForModel(const fs::path& path) {
     Session session;

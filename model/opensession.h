@@ -9,6 +9,9 @@ namespace counterpoint::model {
 
 /// Whatever kind of file it is; warnings of a session file are appended.
 Session openSession(const std::filesystem::path& file, std::vector<std::string>& warnings);
+/// Whether a rack can take it as one source: a folder with a configuration, or a model's file by its name or its content;
+/// what is in it is read when it is loaded. Error where a file is not what its name promises.
+bool isModel(const std::filesystem::path& path);
 /// A session around one model directory, GGUF or TorchScript file.
 Session sessionForModel(const std::filesystem::path& path);
 /// Every source of a recording: its base, the others as specialists at weight 1, scored over its own tokens.

@@ -66,7 +66,7 @@ std::span<const Command> commands() {
     };
     static constexpr std::array table{
         Command{"", "[FILE…]", 0, 32, kWindowOptions,
-                "The window on a session or on model directories (base first); no FILE: the demo session.",
+                "The window on a session, a recording or models (base first); no FILE: the demo session.",
                 windowCommand},
         Command{"run", "SESSION", 1, 1, kRunOptions,
                 "Decodes or scores a session to its end and writes a run directory.", runCommand},

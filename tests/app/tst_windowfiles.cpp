@@ -78,17 +78,46 @@ class TestWindowFiles : public QObject {
         QVERIFY(o.window->windowTitle().startsWith("other"));
     }
 
-    void aModelFolderJoinsTheRack() {
+    void aModelJoinsTheRack_data() {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<QString>("file");
+        QTest::addColumn<QByteArray>("bytes");
+        QTest::newRow("folder") << "math"
+                                << "math/config.json" << QByteArray("{}");
+        QTest::newRow("GGUF") << "math.gguf"
+                              << "math.gguf" << QByteArray("GGUF\3\0\0\0", 8);
+        QTest::newRow("GGUF by another name") << "math"
+                                              << "math" << QByteArray("GGUF\3\0\0\0", 8);
+    }
+    void aModelJoinsTheRack() {
+        QFETCH(QString, name);
+        QFETCH(QString, file);
+        QFETCH(QByteArray, bytes);
         Opened o;
-        const QString folder = o.folder.filePath("math");
-        QVERIFY(QDir().mkpath(folder));
-        write(folder + "/config.json", "{}");
-        QVERIFY(dropFile(*o.window, folder));
+        QVERIFY(QDir(o.folder.path()).mkpath(QFileInfo(file).path()));
+        write(o.folder.filePath(file), bytes);
+        QVERIFY(dropFile(*o.window, o.folder.filePath(name)));
+        QVERIFY(o.find<QMessageBox>("unsavedQuestion") == nullptr);
         QCOMPARE(o.document.session().specialists.size(), std::size_t{3});
         QCOMPARE(o.document.session().specialists.back().name, std::string("math"));
         QVERIFY(o.find<QWidget>("source.math") != nullptr);
         o.document.undo();
         QCOMPARE(o.document.session().specialists.size(), std::size_t{2});
+    }
+
+    /// As `counterpoint A.gguf B.gguf C` does it: the first is the base.
+    void modelsOfTheCommandLine() {
+        Opened o{model::Session()};
+        std::vector<fs::path> files;
+        for (const char* name : {"one.gguf", "two.gguf", "three"}) {
+            write(o.folder.filePath(name), QByteArray("GGUF\3\0\0\0", 8));
+            files.emplace_back(o.folder.filePath(name).toStdString());
+        }
+        o.window->openFiles(files);
+        QCOMPARE(fs::path(o.document.session().base.path), files[0]);
+        QCOMPARE(o.document.session().specialists.size(), std::size_t{2});
+        QCOMPARE(o.document.session().specialists.back().name, std::string("three"));
+        QVERIFY(!o.document.modified() && !o.document.canUndo());
     }
 
     void everyDroppedFolderJoinsTheRack() {
@@ -112,6 +141,7 @@ class TestWindowFiles : public QObject {
         QTest::newRow("no JSON") << "notes.json" << QByteArray("once upon a time");
         QTest::newRow("half a session") << "half.session.json" << QByteArray("{\"format\":\"counterpoint.sess");
         QTest::newRow("another format") << "other.json" << QByteArray("{\"format\":\"what\"}");
+        QTest::newRow("not what its name promises") << "math.gguf" << QByteArray("once upon a time");
         QTest::newRow("random bytes") << "picture.png" << QByteArray("\x89PNG\r\n\x1a\n\0\0", 10);
         QTest::newRow("empty") << "empty.session.json" << QByteArray();
     }
