@@ -10,7 +10,7 @@
 namespace counterpoint::app {
 namespace {
 
-constexpr int kStateVersion = 2;  // of saveState: raise when docks change their names
+constexpr int kStateVersion = 3;  // of saveState: raise when docks change their names or one is added
 constexpr QSize kFirstSize{1440, 900};
 constexpr int kRackWidth = 272, kDialsWidth = 324, kRoomy = 1440, kLeastRack = 248;
 constexpr std::array kSides = {"dock.rack", "dock.dials"};
@@ -104,6 +104,16 @@ void Perspectives::layOut(const QString& name) {
     }
     for (const char* id : kTrace)
         if (QDockWidget* d = dock(id); d != front && (d != activity || name != QLatin1String("Routing"))) tab(front, d);
+    // Every dock has a place in every layout, if a hidden one: of a dock that a stored layout does not know Qt makes up
+    // a place, over the others.
+    for (const auto& [id, d] : m_docks) {
+        if (!d->isHidden()) continue;
+        if (rack->isHidden() || d == rack || d == dials)
+            m_window.addDockWidget(Qt::LeftDockWidgetArea, d, Qt::Horizontal);
+        else
+            m_window.splitDockWidget(rack, d, Qt::Vertical);
+        d->hide();
+    }
     front->raise();
     m_first = true;
     proportion();
@@ -209,9 +219,6 @@ void Perspectives::select(const QString& name) {
     m_current = wanted;
     const auto state = m_states.find(wanted);
     m_first = false;
-    // A stored layout tells nothing of the docks that were not in it: left where they are, they would lie over the
-    // window.
-    takeOut();
     if (state == m_states.end() || !m_window.restoreState(state->second, kStateVersion)) layOut(wanted);
     rememberWidths();
 }
