@@ -4,12 +4,14 @@
 #include <QCloseEvent>
 #include <QComboBox>
 #include <QFileDialog>
+#include <QHeaderView>
 #include <QImageReader>
 #include <QMessageBox>
 #include <QPainter>
 #include <QStatusBar>
 #include <QTimer>
 #include <QToolBar>
+#include <QTreeView>
 
 #include "app/lanefacts.h"
 #include "widgets/attempt.h"
@@ -212,6 +214,11 @@ QFileDialog& MainWindow::fileDialog() {
         m_dialog = new QFileDialog(this);
         m_dialog->setObjectName(QStringLiteral("fileDialog"));
         m_dialog->setOption(QFileDialog::DontUseNativeDialog);
+        QHeaderView* columns = m_dialog->findChild<QTreeView*>(QStringLiteral("treeView"))->header();
+        columns->setStretchLastSection(false);
+        columns->setResizeContentsPrecision(40);
+        columns->setSectionResizeMode(QHeaderView::ResizeToContents);
+        columns->setSectionResizeMode(0, QHeaderView::Stretch);  // the names have what the others leave
     }
     return *m_dialog;
 }

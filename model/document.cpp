@@ -342,7 +342,8 @@ PlotData Document::plot(std::string_view diagnosticId) const {
     PlotData empty;
     empty.id = row.id;
     empty.title = row.title;
-    empty.empty = kNothingDecoded;
+    empty.empty = m_ready || m_loading ? kNothingDecoded
+                                       : "Nothing to decode with: a source of the rack is not loaded. Open a session or a model.";
     return empty;
 }
 

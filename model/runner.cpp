@@ -136,7 +136,8 @@ RunResult runSession(const Session& session, const RunOptions& options) {
             if (std::find(dtypes.begin(), dtypes.end(), info.dtype) == dtypes.end()) dtypes.push_back(info.dtype);
         for (const std::string& dtype : dtypes) result.dtype += (result.dtype.empty() ? "" : ",") + dtype;
         if (std::any_of(collector.infos().begin(), collector.infos().end(), [](const compute::SourceInfo& i) { return i.libtorch; }))
-            for (auto& version : compute::networkVersions()) result.versions.push_back(std::move(version));
+            for (auto& version : compute::networkVersions())  // "threads" is this run's own, and said beside the versions
+                if (version.first != "threads") result.versions.push_back(std::move(version));
     }
     return result;
 }

@@ -29,12 +29,13 @@ QToolButton:hover { background: {raised}; border-color: {line}; }
 QToolButton:pressed, QToolButton:checked { background: {selection}; border-color: {accent}; }
 QToolButton:focus { border-color: {accent}; }
 QToolButton:disabled { color: {quiet}; }
+QFileDialog QToolButton { padding: 3px; }
 QPushButton { background: {raised}; color: {text}; border: 1px solid {line}; border-radius: 4px; padding: 4px 12px; min-height: 16px; }
 QPushButton:hover { border-color: {quiet}; }
 QPushButton:focus { border-color: {accent}; }
 QPushButton:pressed { background: {selection}; }
 QPushButton:default { background: {accent}; color: {onAccent}; border-color: {accent}; }
-QPushButton:disabled { color: {quiet}; }
+QPushButton:disabled { background: {raised}; color: {quiet}; border-color: {line}; }
 QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox { background: {surface}; color: {text}; border: 1px solid {line}; border-radius: 4px; padding: 2px 6px; selection-background-color: {accent}; selection-color: {onAccent}; }
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QAbstractSpinBox:focus { border-color: {accent}; }
 QAbstractItemView { background: {surface}; color: {text}; border: none; outline: none; selection-background-color: {selection}; selection-color: {text}; gridline-color: {grid}; alternate-background-color: {raised}; }

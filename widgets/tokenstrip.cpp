@@ -189,7 +189,9 @@ void TokenStrip::paintEvent(QPaintEvent*) {
     if (trace == nullptr || m_items.empty()) {
         painter.setPen(t.quiet);
         const QString why = m_document.running() ? tr("The first token is on its way.")
-                                                 : tr("Nothing decoded yet. Press Generate, or Step for one token.");
+                            : m_document.ready() || m_document.busy()
+                                ? tr("Nothing decoded yet. Press Generate, or Step for one token.")
+                                : tr("No text: a source of the rack is not loaded.");
         painter.drawText(viewport()->rect().adjusted(kMargin, 0, -kMargin, 0), Qt::AlignCenter | Qt::TextWordWrap, why);
         return;
     }

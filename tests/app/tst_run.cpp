@@ -110,6 +110,7 @@ class TestRun : public QObject {
         const Json summary = readJson(path(QStringLiteral("files/summary.json")));
         QVERIFY(summary["sha256"].contains("base") && summary["sha256"].contains("animals"));
         QCOMPARE(QByteArray::fromStdString(summary["stop"]), QByteArray("limit"));
+        QVERIFY(summary["versions"].contains("torch") && !summary["versions"].contains("threads"));
     }
 
     void theSameFiles_data() {

@@ -375,6 +375,14 @@ class TestDocument : public QObject {
         QCOMPARE(shownRate(0.3), std::string("0.3 tokens/s"));
     }
 
+    void whatIsEmptySaysWhatToDo() {
+        Document doc(nullptr, opener(three()));
+        QVERIFY(doc.plot("drift").empty.find("Open a session or a model") != std::string::npos);
+        doc.setSession(threeSession());
+        QTRY_VERIFY(doc.ready());
+        QVERIFY(doc.plot("drift").empty.find("Press Generate") != std::string::npos);
+    }
+
     void aNoticeThatReplacesAnotherAndStandsAlready() {
         Document doc(nullptr, opener(three()));
         doc.notify(Notice::Level::Info, "the file was written");
