@@ -70,9 +70,11 @@ struct Opened {
         return window->findChild<T*>(QString::fromUtf8(name));
     }
     void decode() {
-        QTRY_VERIFY(document.ready());
+        constexpr int kPatienceMs = 60000;  // on a busy machine too: nothing is measured here
+        QTRY_VERIFY_WITH_TIMEOUT(document.ready(), kPatienceMs);
         window->actions().action("decode.generate")->trigger();
-        QTRY_VERIFY(!document.busy() && document.trace() != nullptr && document.trace()->stop == "limit");
+        QTRY_VERIFY_WITH_TIMEOUT(
+            !document.busy() && document.trace() != nullptr && document.trace()->stop == "limit", kPatienceMs);
     }
 };
 

@@ -141,7 +141,6 @@ class TestWindowFiles : public QObject {
         QTest::newRow("no JSON") << "notes.json" << QByteArray("once upon a time");
         QTest::newRow("half a session") << "half.session.json" << QByteArray("{\"format\":\"counterpoint.sess");
         QTest::newRow("another format") << "other.json" << QByteArray("{\"format\":\"what\"}");
-        QTest::newRow("not what its name promises") << "math.gguf" << QByteArray("once upon a time");
         QTest::newRow("random bytes") << "picture.png" << QByteArray("\x89PNG\r\n\x1a\n\0\0", 10);
         QTest::newRow("empty") << "empty.session.json" << QByteArray();
     }
