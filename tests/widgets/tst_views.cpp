@@ -171,17 +171,19 @@ class TestViews : public QObject {
     }
 
     void withoutAStepTheTableGoesAndThePlotSaysWhy() {
-        model::Document document;
+        model::Document document;  // with no source open either
+        const std::string why =
+            "Nothing to decode with: a source of the rack is not loaded. Open a session or a model.";
         DistributionView view;
         view.show(document.trace(), document.view(), document.plot("distribution"));
         view.show();
         QVERIFY(!view.table().isVisible());
-        QCOMPARE(view.panel().view().plot().empty, std::string(model::kNothingDecoded));
+        QCOMPARE(view.panel().view().plot().empty, why);
         LedgerView ledger;
         ledger.show(document.plot("ledger"));
-        QCOMPARE(ledger.panel().view().plot().empty, std::string(model::kNothingDecoded));
+        QCOMPARE(ledger.panel().view().plot().empty, why);
         for (const model::DiagnosticRow& row : model::diagnostics())
-            QCOMPARE(document.plot(row.id).empty, std::string(model::kNothingDecoded));
+            QCOMPARE(document.plot(row.id).empty, why);
     }
 
     void widthsAreShared() {
