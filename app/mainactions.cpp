@@ -28,17 +28,19 @@ void MainWindow::buildActions() {
                   help = tr("Help");
     const QStringList sessions = {tr("Sessions (*.session.json *.json)"), tr("All files (*)")};
     const QStringList openable = {
-        tr("Sessions, models and recordings (*.session.json *.json *.gguf *.pt *.ts *.safetensors)"), tr("All files (*)")};
+        tr("Sessions, models and recordings (*.session.json *.json *.gguf *.pt *.ts *.safetensors)"),
+        tr("Sessions (*.session.json *.json)"), tr("Models (*.gguf *.pt *.ts)"), tr("Recordings (*.safetensors)"),
+        tr("All files (*)")};
 
     a.add({.id = "file.open",
            .menu = file,
-           .text = tr("Open session…"),
-           .help = tr("Open a session file, a GGUF or TorchScript file, or a recording"),
+           .text = tr("Open…"),
+           .help = tr("Open a session, a GGUF or TorchScript file, or a recording"),
            .keys = QKeySequence::Open,
            .glyph = Glyph::Open,
            .run = [this, openable] {
                afterUnsaved([this, openable] {
-                   ask(false, false, tr("Open session or recording"), openable,
+                   ask(false, false, tr("Open a session, a model's file or a recording"), openable,
                        [this](const fs::path& path) { openFile(path); });
                });
            }});

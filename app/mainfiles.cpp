@@ -5,6 +5,8 @@
 #include <QFileDialog>
 #include <QLineEdit>
 #include <QMimeData>
+#include <QTimer>
+#include <utility>
 
 #include "app/mainwindow.h"
 #include "compute/error.h"
@@ -28,6 +30,9 @@ bool joins(const fs::path& file) {
     }
 }
 
+/// What a file is called in the list of recent ones.
+QString keyOf(const fs::path& file) { return QString::fromStdString(fs::absolute(file).lexically_normal().string()); }
+
 }  // namespace
 
 void MainWindow::openFiles(const std::vector<fs::path>& files) {
@@ -46,14 +51,32 @@ void MainWindow::openFiles(const std::vector<fs::path>& files) {
 
 void MainWindow::openFile(const fs::path& file) {
     const auto open = [&] {
+        m_openingSince = m_document.notices().empty() ? 0 : m_document.notices().back().id;
         m_document.open(file);
         remember(file);
+        m_opening = keyOf(file);
     };
-    attempt(m_document, open, "open");
+    if (!attempt(m_document, open, "open"))
+        recentFailed(keyOf(file), QString::fromStdString(m_document.notices().back().sentence));
+}
+
+void MainWindow::watchOpening() {
+    if (m_opening.isEmpty() || m_document.busy()) return;
+    const QString path = std::exchange(m_opening, QString());
+    for (const model::Notice& notice : m_document.notices())
+        if (notice.id > m_openingSince && notice.about == "Loading" && notice.level == model::Notice::Level::Failure)
+            return recentFailed(path, QString::fromStdString(notice.sentence));
+    m_recentTrouble.remove(path);
+    refreshRecent();
+}
+
+void MainWindow::recentFailed(const QString& path, const QString& why) {
+    m_recentTrouble[path] = why;
+    refreshRecent();
 }
 
 void MainWindow::remember(const fs::path& file) {
-    const QString path = QString::fromStdString(fs::absolute(file).lexically_normal().string());
+    const QString path = keyOf(file);
     QStringList recent = m_settings.value(QStringLiteral("recent")).toStringList();
     recent.removeAll(path);
     recent.prepend(path);
@@ -65,13 +88,22 @@ void MainWindow::remember(const fs::path& file) {
 void MainWindow::refreshRecent() {
     QMenu* menu = m_actions->menu(tr("File/Open recent"));
     menu->clear();
+    menu->setToolTipsVisible(true);
     for (const QString& path : m_settings.value(QStringLiteral("recent")).toStringList()) {
-        QAction* action = menu->addAction(path);
+        // What failed stays, since it may be mended or come back, and says so. Nobody asks a slow disk meanwhile.
+        const auto trouble = m_recentTrouble.constFind(path);
+        const bool failed = trouble != m_recentTrouble.constEnd();
+        QAction* action = menu->addAction(failed ? tr("%1 (failed)").arg(path) : path);
+        action->setToolTip(failed ? tr("The last time it could not be opened: %1").arg(*trouble) : path);
         connect(action, &QAction::triggered, this, [this, path] {
             const fs::path chosen = path.toStdString();
             if (attempt(
                     m_document, [&] { Document::check(chosen); }, "open"))
                 afterUnsaved([this, chosen] { openFile(chosen); });
+            else  // not at once: the menu's entry is what asked
+                QTimer::singleShot(0, this, [this, path, why = m_document.notices().back().sentence] {
+                    recentFailed(path, QString::fromStdString(why));
+                });
         });
     }
     if (menu->isEmpty()) menu->addAction(tr("nothing opened yet"))->setEnabled(false);

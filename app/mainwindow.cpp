@@ -43,6 +43,7 @@ MainWindow::MainWindow(Document& document, QSettings& settings) : m_document(doc
     buildToolBar();
     buildStatusBar();
     connect(&m_document, &Document::statusChanged, this, &MainWindow::refreshStatus);
+    connect(&m_document, &Document::statusChanged, this, &MainWindow::watchOpening);
     connect(&m_document, &Document::viewChanged, this, &MainWindow::refreshStatus);
     connect(&m_document, &Document::traceChanged, this, &MainWindow::refreshStatus);
     connect(&m_document, &Document::traceSelected, this, &MainWindow::refreshStatus);

@@ -4,6 +4,7 @@
 
 #include <QLabel>
 #include <QMainWindow>
+#include <QMap>
 #include <QPointer>
 #include <QProgressBar>
 #include <QSettings>
@@ -66,6 +67,8 @@ class MainWindow : public QMainWindow {
     void refreshStatus();
     void refreshTitle();
     void refreshRecent();
+    void recentFailed(const QString& path, const QString& why);
+    void watchOpening();  ///< a file's sources are loaded after it was opened
     void markPerspective();
     /// A throw becomes a notice.
     void openFile(const std::filesystem::path& file);
@@ -95,6 +98,9 @@ class MainWindow : public QMainWindow {
     widgets::CommandPalette* m_palette = nullptr;
     QFileDialog* m_dialog = nullptr;
     QMetaObject::Connection m_asked;
+    QString m_opening;                       ///< the file that is being loaded; empty: none
+    int m_openingSince = 0;                  ///< the newest notice when it was opened
+    QMap<QString, QString> m_recentTrouble;  ///< why recent files could not be opened, the last time in this window
     QComboBox* m_device = nullptr;
     QLabel *m_activity = nullptr, *m_place = nullptr;
     QProgressBar* m_progress = nullptr;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compute/composition/fusedrow.h"
+#include "model/sessionerror.h"
 
 namespace counterpoint::model {
 
@@ -213,7 +214,7 @@ compute::Step stepFor(const compute::Recipe& recipe, const compute::SourceRows<f
 void decodeTrace(LoadedRack& rack, const DecodeRequest& request, const DecodeControls& controls, Outbox& outbox) {
     Decoder decoder(rack, request, controls, outbox);
     try {
-        decoder.run();
+        namingTheSession(request.session, [&] { decoder.run(); });
     } catch (...) {
         decoder.fail();
         throw;

@@ -1,5 +1,7 @@
 #include "model/loadedrack.h"
 
+#include "model/sessionerror.h"
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -35,7 +37,7 @@ class BorrowedSource : public compute::Source {
 void requireBuilt(const Session& session) {
     for (const BankEntry& b : session.priors)
         if (b.enabled)
-            throw Error({.where = b.bank,
+            throw Error({.where = "bank '" + b.bank + "'",
                          .what = "priors are not read by this version",
                          .expected = {},
                          .found = {},
@@ -53,6 +55,18 @@ void requireBuilt(const Session& session) {
                          .advice = {},
                          .details = {}});
     }
+}
+
+/// Keys that say nothing for the kind of source an entry turned out to be are kept, as unknown ones are, and told of.
+void tellWithoutMeaning(const Session& session, const SourceEntry& entry, const std::string& kind,
+                        std::vector<std::string>& notices) {
+    const bool recording = kind == "recording", brings = kind == "model" || kind == "gguf";
+    const auto tell = [&](const char* key, const std::string& meaning) {
+        notices.push_back((session.file.empty() ? "" : session.file.string() + ", ") + "source '" + entry.name +
+                          "': \"" + key + "\" " + meaning + "; it is kept and has no effect.");
+    };
+    if (!entry.sourceInFile.empty() && !recording) tell("source", "names a source of a recording, and this is none");
+    if (!entry.tokenizer.empty() && brings) tell("tokenizer", "has no meaning here, since the model brings its own");
 }
 
 bool sameSources(const Session& a, const Session& b) {
@@ -76,6 +90,10 @@ std::shared_ptr<compute::Source> LoadedRack::take(std::span<const Slot> taken, c
 }
 
 Outcome LoadedRack::load(const LoadRequest& request, Outbox& outbox, std::stop_token stop) {
+    return namingTheSession(request.session, [&] { return open(request, outbox, stop); });
+}
+
+Outcome LoadedRack::open(const LoadRequest& request, Outbox& outbox, std::stop_token stop) {
     const Session& session = request.session;
     requireBuilt(session);
     const bool keep = m_options.device == request.options.device && m_options.dtype == request.options.dtype &&
@@ -107,6 +125,7 @@ Outcome LoadedRack::load(const LoadRequest& request, Outbox& outbox, std::stop_t
             notices.push_back("Source '" + entry.name + "' is switched off and could not be loaded: " + e.sentence());
             continue;
         }
+        tellWithoutMeaning(session, entry, slot.source->info().kind, notices);
         slot.member = static_cast<int>(members.size());
         members.push_back({.name = entry.name,
                            .source = std::make_unique<BorrowedSource>(slot.source),

@@ -48,6 +48,7 @@ class LoadedRack {
         int member = -1;                          ///< index in the ensemble
         std::int64_t prefixLength = 0;
     };
+    compute::Outcome open(const LoadRequest& request, Outbox& outbox, std::stop_token stop);
     std::shared_ptr<compute::Source> take(std::span<const Slot> taken, const Slot& slot, bool keep,
                                           const compute::OpenOptions& options, std::stop_token stop) const;
     SourceOpener m_opener;

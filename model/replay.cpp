@@ -250,7 +250,7 @@ ReplayVerdict replay(const std::filesystem::path& directory, const RunOptions& o
     std::string remarks;
     const RunResult result = runSession(asFarAsStored(run), asDecoded(run, options, remarks));
     // A run that ended in an error may end in it again; any other must not.
-    if (result.failure && run.text("stop") != "error") raise(*result.failure);
+    if (result.failure && run.text("stop") != "error") raise(*result.failure, run.session);
     ReplayVerdict verdict = compare(run, result);
     verdict.sentence = changedWeights(run, result) + changedDtype(run, options, result) + remarks + verdict.sentence;
     return verdict;

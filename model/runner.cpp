@@ -83,10 +83,11 @@ void recordHashes(RunResult& result, const std::map<std::string, std::string>& h
 
 }  // namespace
 
-void raise(const Failure& failure) {
-    std::string what = failure.sentence;
+void raise(const Failure& failure, const Session& session) {
+    std::string what = failure.sentence, where = session.file.string();
     while (what.ends_with('.')) what.pop_back();
-    throw compute::Error({.where = {}, .what = what, .expected = {}, .found = {}, .advice = {}, .details = failure.details});
+    if (what.find(where) != std::string::npos) where.clear();
+    throw compute::Error({.where = where, .what = what, .expected = {}, .found = {}, .advice = {}, .details = failure.details});
 }
 
 RunResult runSession(const Session& session, const RunOptions& options) {
@@ -125,7 +126,7 @@ RunResult runSession(const Session& session, const RunOptions& options) {
         }
     }
     result.failure = collector.failure();
-    if (result.failure && (collector.failedToLoad() || result.trace.steps.empty())) raise(*result.failure);
+    if (result.failure && (collector.failedToLoad() || result.trace.steps.empty())) raise(*result.failure, session);
     recordHashes(result, collector.hashes());
     result.versions = {{"counterpoint", compute::version()}, {"qt", qVersion()}};
     if (!collector.infos().empty()) {

@@ -36,8 +36,8 @@ struct RunResult {
 /// Decodes or scores the session to its end. A failure before the first step is an Error, a later one stands in the result.
 RunResult runSession(const Session& session, const RunOptions& options);
 
-/// The Error that a Failure was, for those who must not go on.
-[[noreturn]] void raise(const Failure& failure);
+/// The Error that a Failure was, for those who must not go on; it names the session's file where the sentence does not.
+[[noreturn]] void raise(const Failure& failure, const Session& session);
 
 /// Error unless `directory` is absent, empty or an earlier run's; worth asking before a long decode.
 void requireRunDirectory(const std::filesystem::path& directory);

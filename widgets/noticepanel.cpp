@@ -100,7 +100,8 @@ void NoticePanel::refresh() {
     while (QLayoutItem* item = m_rows->takeAt(0)) {
         if (QWidget* widget = item->widget()) {
             widget->hide();
-            widget->deleteLater();  // a row may be closing itself
+            widget->setObjectName(QString());  // goLater looks for those that are shown
+            widget->deleteLater();             // a row may be closing itself
         }
         delete item;
     }

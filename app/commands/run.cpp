@@ -90,7 +90,7 @@ int runCommand(const Arguments& arguments) {
     tell("notice", model::writeRun(result, out, options.dumps));
     if (!formats.empty()) tell("notice", writeFigures(result.trace, formats, out / "figures"));
 
-    if (result.failure) model::raise(*result.failure);
+    if (result.failure) model::raise(*result.failure, session);
     if (interrupt.asked())
         throw compute::Error({.where = out.string(),
                               .what = "stopped by a signal after " + std::to_string(result.trace.steps.size()) +

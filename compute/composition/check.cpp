@@ -67,9 +67,13 @@ void checkSpecialist(const Recipe& recipe, const SpecialistTerm& term, const Sou
             const score::Say say = score::sayAt(recipe, term, rows, static_cast<TokenId>(v));
             if (!say.excludes && !std::isfinite(say.term)) throwTooHeavy(term, rows.position);
         }
-    if (term.mask.tokens && !term.mask.tokens->empty())
-        require(term.mask.tokens->front() >= 0 && static_cast<std::size_t>(term.mask.tokens->back()) < width, who,
-                "its mask names a token outside the vocabulary");
+    if (!term.mask.tokens || term.mask.tokens->empty()) return;
+    const TokenId first = term.mask.tokens->front(), last = term.mask.tokens->back();
+    if (first < 0 || static_cast<std::size_t>(last) >= width)
+        throw Error({.where = who + ", \"mask\"",
+                     .what = "its mask names a token outside the vocabulary",
+                     .expected = "0 to " + std::to_string(width - 1),
+                     .found = std::to_string(first < 0 ? first : last)});
 }
 
 }  // namespace

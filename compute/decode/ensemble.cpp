@@ -115,8 +115,13 @@ Ensemble::Ensemble(std::vector<EnsembleMember> members) : m_state(std::make_uniq
     for (TokenId id = 0; tokenizer != nullptr && id < static_cast<TokenId>(tokenizer->size()); ++id)
         if (!tokenizer->isToken(id)) m_state->holes.push_back(id);
     for (EnsembleMember& member : members) {
-        for (const std::string& own : member.source->info().notices)
-            m_state->notices.push_back("'" + member.name + "': " + own);
+        const SourceInfo& info = member.source->info();
+        const auto tell = [&](const std::string& own) { m_state->notices.push_back("'" + member.name + "': " + own); };
+        std::for_each(info.notices.begin(), info.notices.end(), tell);
+        // Here rows are cut, so here it is told, once and in these words, whatever kind of source it is.
+        if (const std::int64_t padding = info.logitWidth - m_state->vocabulary; padding > 0)
+            tell(std::to_string(padding) + " rows of logits beyond the tokenizer's " +
+                 std::to_string(m_state->vocabulary) + " tokens are padding and left out");
         if (&member != &members[0]) {
             const auto gate = requireComposable(members[0].name, *members[0].source, member.name, *member.source);
             m_state->notices.insert(m_state->notices.end(), gate.begin(), gate.end());

@@ -147,13 +147,6 @@ std::optional<Opened> openGguf(const std::filesystem::path& path, const compute:
 
 }  // namespace
 
-void tellAboutPadding(std::int64_t tokens, compute::SourceInfo& info) {
-    const std::int64_t padding = info.logitWidth - tokens;
-    if (padding <= 0) return;
-    info.notices.push_back(std::to_string(padding) + " rows of logits beyond the tokenizer's " +
-                           std::to_string(tokens) + " tokens are padding and left out");
-}
-
 int threadCount(int asked) {
     if (asked > 0) return std::min(asked, 256);
     return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);
@@ -189,9 +182,8 @@ std::unique_ptr<OpenedModel> openWeights(const std::filesystem::path& path,
         if (!shape.rotaries.empty()) info.positionScaling = shape.rotaries.front().scaling;
         info.notices = std::move(checkpoint->notices);
         if (tokenizer != nullptr) {
-            tellAboutPadding(tokenizer->size(), info);
-            info.stopIds = opened->gguf != nullptr ? compute::ggufStopIds(*opened->gguf, *tokenizer)
-                                                   : compute::statedStopIds(path, *tokenizer);
+            info.stopIds = opened->gguf != nullptr ? compute::ggufStopIds(*opened->gguf, *tokenizer, info.notices)
+                                                   : compute::statedStopIds(path, *tokenizer, info.notices);
         }
         model->tokenizer = std::move(tokenizer);
         model->weights = std::make_shared<const Weights>(std::move(checkpoint->weights));

@@ -33,10 +33,6 @@ std::unique_ptr<compute::Source> openOnCpu(const std::filesystem::path& path,
                                            std::shared_ptr<const compute::Tokenizer> tokenizer,
                                            const compute::OpenOptions& options, const std::stop_token& stop);
 
-/// A notice of the rows of logits that no token of the tokenizer stands for (HAZARDS A7); too few rows are refused
-/// where a tokenizer is joined to a source.
-void tellAboutPadding(std::int64_t tokens, compute::SourceInfo& info);
-
 /// Threads for `asked` (0: all cores but one, at least one).
 int threadCount(int asked);
 

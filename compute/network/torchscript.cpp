@@ -13,6 +13,7 @@
 #include "compute/network/modelsource.h"
 #include "compute/network/versions.h"
 #include "compute/printable.h"
+#include "compute/sources/stopset.h"
 
 namespace counterpoint::network {
 namespace {
@@ -228,8 +229,8 @@ void describe(const torch::jit::Module& module, const std::string& dtype, comput
 
 std::unique_ptr<compute::Source> openScript(const std::filesystem::path& file,
                                             std::shared_ptr<const compute::Tokenizer> tokenizer,
-                                            std::vector<TokenId> stopIds, const compute::OpenOptions& options,
-                                            std::stop_token stop) {
+                                            const std::filesystem::path& tokenizerFolder,
+                                            const compute::OpenOptions& options, std::stop_token stop) {
     auto model = std::make_shared<OpenedModel>();
     auto script = std::make_shared<Script>();
     compute::SourceInfo& info = model->info;
@@ -263,11 +264,10 @@ std::unique_ptr<compute::Source> openScript(const std::filesystem::path& file,
             info.logitWidth = script->width = ScriptEngine(script).tried();
             info.notices.insert(info.notices.begin(),
                                 "a TorchScript file: decoding with it runs code of whoever made it");
-            if (tokenizer != nullptr)
-                tellAboutPadding(tokenizer->size(), info);
-            else
+            if (tokenizer == nullptr)
                 info.notices.push_back("no tokenizer is named for it and none lies beside it, so its tokens are ids");
-            info.stopIds = std::move(stopIds);
+            else
+                info.stopIds = compute::statedStopIds(tokenizerFolder, *tokenizer, info.notices);
             model->tokenizer = std::move(tokenizer);
             model->cache = script->steps;
             model->newEngine = [script] { return std::make_unique<ScriptEngine>(script); };

@@ -16,10 +16,11 @@
 
 namespace counterpoint::network {
 
-/// options.device: "cpu", "cuda" or "cuda:n". Without a tokenizer its tokens are ids. Cancelled: nullptr.
+/// options.device: "cpu", "cuda" or "cuda:n". Without a tokenizer its tokens are ids; the stop tokens are those that
+/// `tokenizerFolder` states. Cancelled: nullptr.
 std::unique_ptr<compute::Source> openScript(const std::filesystem::path& file,
                                             std::shared_ptr<const compute::Tokenizer> tokenizer,
-                                            std::vector<compute::TokenId> stopIds, const compute::OpenOptions& options,
-                                            std::stop_token stop);
+                                            const std::filesystem::path& tokenizerFolder,
+                                            const compute::OpenOptions& options, std::stop_token stop);
 
 }  // namespace counterpoint::network

@@ -122,14 +122,6 @@ std::vector<std::string> requireComposable(const std::string& baseName, const So
     if (a.tokenizer.dropsLeadingSpace() != b.tokenizer.dropsLeadingSpace())
         notices.push_back("'" + baseName + "' and '" + otherName +
                           "' treat the space before a text differently; the base's rule is used.");
-    const auto padding = [&](const Source& source, const std::string& name) {
-        const std::int64_t rows = source.info().logitWidth - common;
-        if (rows > 0)
-            notices.push_back("'" + name + "' has " + std::to_string(rows) +
-                              " padding rows beyond the tokenizer; they are left out.");
-    };
-    padding(base, baseName);
-    padding(other, otherName);
     return notices;
 }
 

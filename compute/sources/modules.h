@@ -13,9 +13,9 @@ namespace counterpoint::compute {
 struct NetworkApi {
     std::unique_ptr<Source> (*openModel)(const std::filesystem::path& path, std::shared_ptr<const Tokenizer> tokenizer,
                                          const OpenOptions& options, std::stop_token stop);
-    /// A TorchScript file; the tokenizer may be null.
+    /// A TorchScript file; the tokenizer may be null. Its folder says the stop tokens.
     std::unique_ptr<Source> (*openScript)(const std::filesystem::path& file, std::shared_ptr<const Tokenizer> tokenizer,
-                                          std::vector<TokenId> stopIds, const OpenOptions& options,
+                                          const std::filesystem::path& tokenizerFolder, const OpenOptions& options,
                                           std::stop_token stop);
     std::vector<DeviceInfo> (*devices)();
     std::vector<std::pair<std::string, std::string>> (*versions)();

@@ -122,9 +122,7 @@ std::unique_ptr<Source> openScript(const fs::path& path, const OpenOptions& opti
     }
     std::shared_ptr<const Tokenizer> tokenizer = folder.empty() ? nullptr : openTokenizer(folder);
     if (stop.stop_requested()) return nullptr;
-    std::vector<TokenId> stopIds;
-    if (tokenizer != nullptr) stopIds = statedStopIds(folder, *tokenizer);
-    return network().openScript(path, std::move(tokenizer), std::move(stopIds), options, stop);
+    return network().openScript(path, std::move(tokenizer), folder, options, stop);
 }
 
 /// By its content; the name is asked only for what it promises, and where the content says nothing.

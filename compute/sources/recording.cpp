@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "compute/error.h"
+#include "compute/printable.h"
 #include "compute/sources/stopset.h"
 
 namespace counterpoint::compute {
@@ -212,7 +213,7 @@ std::shared_ptr<const Tokenizer> tokenizerOf(const Recording& recording, const s
         return nullptr;
     }
     std::shared_ptr<const Tokenizer> tokenizer = openTokenizer(folder);
-    info.stopIds = statedStopIds(folder, *tokenizer);
+    info.stopIds = statedStopIds(folder, *tokenizer, info.notices);
     return tokenizer;
 }
 
@@ -264,8 +265,11 @@ Recording readRecording(const fs::path& path) {
         if (id >= recording.width())
             fail(path, "tensor 'tokens' holds an id without a logit", "ids below " + std::to_string(recording.width()),
                  std::to_string(id));
-    if (const std::string folder = metadata.text("tokenizer"); !folder.empty())
-        recording.tokenizer = (fs::absolute(path).parent_path() / folder).lexically_normal();
+    const std::string folder = metadata.text("tokenizer");
+    if (folder.find('\0') != std::string::npos)
+        fail(path, "there is a NUL character in the metadata entry tokenizer, which no folder's name can have",
+             "a folder", printable(folder));
+    if (!folder.empty()) recording.tokenizer = (fs::absolute(path).parent_path() / folder).lexically_normal();
     return recording;
 }
 

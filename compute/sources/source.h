@@ -88,7 +88,7 @@ struct DeviceInfo {
     std::string id;    ///< "cpu", "cuda:0"
     std::string name;  ///< for eyes
 };
-/// Devices of the libtorch in use; loads the network module.
+/// Devices of the libtorch in use; loads the network module. Without one that loads: the processor alone.
 COUNTERPOINT_API std::vector<DeviceInfo> devices();
 /// {"torch":"1.13.1", "cuda":"no: this libtorch was built without it", "blas":…}; loads the network module.
 COUNTERPOINT_API std::vector<std::pair<std::string, std::string>> networkVersions();

@@ -1,9 +1,11 @@
 #pragma once
 // The stop set of a model directory: the union of eos_token_id in config.json and generation_config.json (a number or a
-// list, each may be absent) and the tokenizer's EOS (HAZARDS A8). Sorted, without repeats; ids beyond the tokenizer are
-// left out (they can never be drawn). Thread: any. Errors: Error naming the file when eos_token_id is neither.
+// list, each may be absent) and the tokenizer's EOS (HAZARDS A8). Sorted, without repeats; ids that the tokenizer does
+// not have are left out (they can never be drawn) with a notice, but for -1, which stands for "none". Thread: any.
+// Errors: Error naming the file when eos_token_id is neither.
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "compute/export.h"
@@ -11,6 +13,8 @@
 
 namespace counterpoint::compute {
 
-COUNTERPOINT_API std::vector<TokenId> statedStopIds(const std::filesystem::path& directory, const Tokenizer& tokenizer);
+/// Notices are appended, one for each id that is left out.
+COUNTERPOINT_API std::vector<TokenId> statedStopIds(const std::filesystem::path& directory, const Tokenizer& tokenizer,
+                                                    std::vector<std::string>& notices);
 
 }  // namespace counterpoint::compute

@@ -9,6 +9,7 @@
 #include "compute/text/bpe.h"
 #include "compute/text/bytelevel.h"
 #include "compute/text/ggufsplits.h"
+#include "compute/text/leftout.h"
 #include "compute/text/pipelinetokenizer.h"
 #include "compute/text/scoredbpe.h"
 #include "compute/text/utf8.h"
@@ -22,6 +23,9 @@ constexpr std::size_t kMaxSize = 4'000'000;  ///< above this a count is a mistak
 constexpr int kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kByte = 6;  // 5 is unused, as normal here
 
 const std::string kKey = "tokenizer.ggml.";
+
+/// How writers say that there is no such token.
+bool isNone(std::int64_t id) { return id == 0xFFFFFFFF || id == -1; }
 
 std::string withSpaces(const std::string& piece) { return replaced(piece, occurrences(piece, kSpaceMark), " "); }
 
@@ -119,14 +123,16 @@ class Builder {
 
     std::optional<TokenId> idAt(const std::string& name) const {
         const std::optional<std::int64_t> id = m_gguf.integer(kKey + name);
-        if (!id || *id == 0xFFFFFFFF || *id == -1) return std::nullopt;  // how writers say "none"
+        if (!id || isNone(*id)) return std::nullopt;
         if (*id < 0 || *id >= static_cast<std::int64_t>(m_tables.tokens.size()))
             m_gguf.fail("the key " + kKey + name + " is no token", "0 to " + std::to_string(m_tables.tokens.size() - 1),
                         std::to_string(*id));
         return static_cast<TokenId>(*id);
     }
 
-    /// BOS and EOS become control tokens, and are found in a text as such.
+    /// BOS and EOS are control tokens, of whatever kind the file calls them: without bytes, found in a text only where
+    /// control tokens are asked for. (llama.cpp finds one that the file calls normal in no text; the folder the file
+    /// was made from has it among its added tokens, and the two must compose.)
     void setSpecial(bool addsBos) {
         m_vocabulary.bos = idAt("bos_token_id");
         m_vocabulary.eos = idAt("eos_token_id");
@@ -135,8 +141,16 @@ class Builder {
             Vocabulary::Entry& entry = m_vocabulary.entries[static_cast<std::size_t>(*id)];
             entry.control = true;
             entry.bytes.clear();
-            for (AddedToken& token : m_vocabulary.added)
-                if (token.id == *id) token.special = true;
+            auto& added = m_vocabulary.added;
+            const auto there =
+                std::find_if(added.begin(), added.end(), [&](const AddedToken& token) { return token.id == *id; });
+            if (there != added.end()) {
+                there->special = true;
+            } else if (!entry.piece.empty()) {
+                added.emplace_back().id = *id;
+                added.back().content = entry.piece;
+                added.back().special = true;
+            }
         }
         m_vocabulary.addsBos = m_vocabulary.bos && m_gguf.flag(kKey + "add_bos_token").value_or(addsBos);
         if (m_vocabulary.addsBos) m_vocabulary.before = {*m_vocabulary.bos};
@@ -222,12 +236,17 @@ class Builder {
 
 std::shared_ptr<const Tokenizer> openGgufTokenizer(const Gguf& gguf) { return Builder(gguf).build(); }
 
-std::vector<TokenId> ggufStopIds(const Gguf& gguf, const Tokenizer& tokenizer) {
+std::vector<TokenId> ggufStopIds(const Gguf& gguf, const Tokenizer& tokenizer, std::vector<std::string>& notices) {
     std::set<TokenId> ids;
     if (tokenizer.eos()) ids.insert(*tokenizer.eos());
-    for (const char* name : {"eot_token_id", "eom_token_id"})
-        if (const auto id = gguf.integer(kKey + name); id && *id >= 0 && *id < tokenizer.size())
+    for (const char* name : {"eot_token_id", "eom_token_id"}) {
+        const auto id = gguf.integer(kKey + name);
+        if (!id || isNone(*id)) continue;
+        if (*id >= 0 && *id < tokenizer.size() && tokenizer.isToken(static_cast<TokenId>(*id)))
             ids.insert(static_cast<TokenId>(*id));
+        else
+            notices.push_back(stopIdLeftOut(gguf.where(), kKey + name, std::to_string(*id), tokenizer));
+    }
     return {ids.begin(), ids.end()};
 }
 

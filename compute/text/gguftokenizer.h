@@ -8,6 +8,7 @@
 // short of its lists. Thread: the tokenizer's const methods from any thread. Errors: Error naming the file and the key.
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "compute/files/gguf.h"
@@ -17,7 +18,9 @@ namespace counterpoint::compute {
 
 COUNTERPOINT_API std::shared_ptr<const Tokenizer> openGgufTokenizer(const Gguf& gguf);
 
-/// The stop set (HAZARDS A8): tokenizer.ggml.eos_token_id, eot_token_id and eom_token_id, sorted.
-COUNTERPOINT_API std::vector<TokenId> ggufStopIds(const Gguf& gguf, const Tokenizer& tokenizer);
+/// The stop set (HAZARDS A8): tokenizer.ggml.eos_token_id, eot_token_id and eom_token_id, sorted. One that the
+/// vocabulary does not have is left out with a notice, which is appended.
+COUNTERPOINT_API std::vector<TokenId> ggufStopIds(const Gguf& gguf, const Tokenizer& tokenizer,
+                                                  std::vector<std::string>& notices);
 
 }  // namespace counterpoint::compute

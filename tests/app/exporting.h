@@ -8,13 +8,14 @@
 #include <QPushButton>
 
 #include "tests/app/opened.h"
+#include "tests/support/patience.h"
 #include "widgets/plotdock.h"
 
 namespace counterpoint::tests {
 
 /// Writes a name into the open file dialog and presses its button.
 inline void answer(QFileDialog& dialog, const QString& path) {
-    QTRY_VERIFY(dialog.isVisible());
+    WAIT_UNTIL(dialog.isVisible());
     auto* name = dialog.findChild<QLineEdit*>("fileNameEdit");
     QVERIFY(name != nullptr);  // the dialog of Qt, not of the desktop
     name->setText(path);       // typed letter by letter, a list of completions would lie over the button
@@ -22,9 +23,9 @@ inline void answer(QFileDialog& dialog, const QString& path) {
     QAbstractButton* accept = buttons->button(QDialogButtonBox::Open);
     if (accept == nullptr) accept = buttons->button(QDialogButtonBox::Save);
     if (accept == nullptr) accept = buttons->buttons().first();
-    QTRY_VERIFY(accept->isEnabled());
+    WAIT_UNTIL(accept->isEnabled());
     QTest::mouseClick(accept, Qt::LeftButton);
-    QTRY_VERIFY(!dialog.isVisible());
+    WAIT_UNTIL(!dialog.isVisible());
 }
 
 inline QString newestNotice(const model::Document& document) {
@@ -40,12 +41,12 @@ inline void exportDrift(MainWindow& window, const model::Document& document, con
     QContextMenuEvent event(QContextMenuEvent::Mouse, under->mapFrom(&panel, centre), panel.mapToGlobal(centre));
     QCoreApplication::sendEvent(under, &event);
     QMenu& menu = panel.menu();
-    QTRY_VERIFY(menu.isVisible());
+    WAIT_UNTIL(menu.isVisible());
     auto* wanted = menu.findChild<QAction*>(action);
     QVERIFY(wanted != nullptr && wanted->isEnabled());
     QTest::mouseClick(&menu, Qt::LeftButton, {}, menu.actionGeometry(wanted).center());
     answer(window.fileDialog(), path);
-    QTRY_VERIFY2(newestNotice(document).contains(path), qPrintable(newestNotice(document)));
+    WAIT_UNTIL2(newestNotice(document).contains(path), qPrintable(newestNotice(document)));
 }
 
 inline constexpr std::pair<const char*, const char*> kExports[] = {

@@ -94,6 +94,16 @@ const std::vector<Case>& cases() {
         {"unknown reference", "nobody", [](auto&, Json& s) { s["specialists"][1]["reference"] = "nobody"; }},
         {"SHA-256 that is none", "sha256", [](auto&, Json& s) { s["base"]["sha256"] = "abc"; }},
         {"no prompt ids", "prompt_ids is an empty list", [](auto&, Json& s) { s["prompt_ids"] = Json::array(); }},
+        {"prompt id outside the vocabulary", "9999",
+         [](auto&, Json& s) {
+             s["prompt_ids"] = {1, 9999};
+         }},
+        {"mask of a token outside the vocabulary", "its mask names a token outside the vocabulary",
+         [](auto&, Json& s) {
+             s["specialists"][0]["mask"] = {{"tokens", {9999}}};
+         }},
+        {"NUL in a path", "there is a NUL character in the path",
+         [](auto&, Json& s) { s["base"]["path"] = std::string("ba\0se", 5); }},
         {"stop id outside the vocabulary", "9999", [](auto&, Json& s) { s["decoding"]["stop_ids"] = {9999}; }},
         {"weight beyond all numbers", "source 'dialogue', position 1",
          [](auto&, Json& s) { s["specialists"][0]["weight"] = 1e308; }},
@@ -254,6 +264,7 @@ class TestBadFiles : public QObject {
         COMPARE_CODE(finished, 1);
         QVERIFY2(finished.errorLines() == 1, finished.err.constData());
         QVERIFY2(finished.err.contains(one.names), finished.err.constData());
+        QVERIFY2(finished.err.count("bad.session.json") == 1, finished.err.constData());  // always, and once
         QVERIFY(finished.out.isEmpty());
         QVERIFY2(!finished.err.contains('\x1b') && !finished.err.contains(".."), finished.err.constData());
         QVERIFY(!QFile::exists(folder + QStringLiteral("/out")));

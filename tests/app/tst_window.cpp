@@ -58,19 +58,19 @@ class TestWindow : public QObject {
 
     void scrollingUpStopsFollowing() {
         Opened o(session("slow base", 4000));
-        QTRY_VERIFY(o.document.ready());
+        WAIT_UNTIL(o.document.ready());
         o.document.generate();
         auto* strip = o.find<widgets::TokenStrip>("tokenStrip");
         auto* bar = strip->verticalScrollBar();
         strip->window()->resize(700, 500);
-        QTRY_VERIFY_WITH_TIMEOUT(bar->maximum() > 60, 30000);
+        WAIT_UNTIL(bar->maximum() > 60);
         QCOMPARE(bar->value(), bar->maximum());
         bar->setValue(0);
         const auto tokens = o.document.trace()->tokens.size();
-        QTRY_VERIFY(o.document.trace()->tokens.size() > tokens + 20);
+        WAIT_UNTIL(o.document.trace()->tokens.size() > tokens + 20);
         QCOMPARE(bar->value(), 0);
         o.document.stop();
-        QTRY_VERIFY(!o.document.busy());
+        WAIT_UNTIL(!o.document.busy());
     }
 
     void doubleClickBranches_data() {
@@ -93,8 +93,8 @@ class TestWindow : public QObject {
         const QRect cell = table->visualItemRect(table->item(other, 0));
         QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, cell.center());
         QTest::mouseDClick(table->viewport(), Qt::LeftButton, {}, cell.center());
-        QTRY_COMPARE(o.document.traces().size(), std::size_t{2});
-        QTRY_VERIFY(!o.document.running());
+        WAIT_UNTIL_EQUAL(o.document.traces().size(), std::size_t{2});
+        WAIT_UNTIL(!o.document.running());
         QCOMPARE(o.document.trace()->branchedAt, compute::Position{at});
         QCOMPARE(QString::fromStdString(std::string(o.document.trace()->at(at)->bytes)), token);
         QVERIFY(o.document.trace()->steps.back()->position > at);  // it goes on from there
@@ -112,14 +112,14 @@ class TestWindow : public QObject {
         const auto tokens = model::shownTokens(*o.document.trace()->at(at), o.document.view());
         const std::size_t other = tokens[1].token == o.document.trace()->at(at)->token ? 2 : 1;
         const quint64 before = plot.replots();
-        QTRY_VERIFY(plot.replots() > before || plot.plot().cursorX >= 0);
+        WAIT_UNTIL(plot.replots() > before || plot.plot().cursorX >= 0);
         QWidget* canvas = plot.childAt(plot.rect().center());
         const QPoint bar = plot.toPixel(static_cast<double>(other), 0.001).toPoint();
         QTest::mouseClick(canvas, Qt::LeftButton, {}, bar);
         QCOMPARE(o.document.view().token, tokens[other].token);
         QTest::mouseDClick(canvas, Qt::LeftButton, {}, bar);
-        QTRY_COMPARE(o.document.traces().size(), std::size_t{2});
-        QTRY_VERIFY(!o.document.running());
+        WAIT_UNTIL_EQUAL(o.document.traces().size(), std::size_t{2});
+        WAIT_UNTIL(!o.document.running());
         QCOMPARE(o.document.trace()->branchedAt, compute::Position{at});
         QCOMPARE(o.document.trace()->at(at)->token, tokens[other].token);
         QVERIFY(o.document.trace()->at(at)->forced);
@@ -141,18 +141,18 @@ class TestWindow : public QObject {
         QCOMPARE(document.session().sourceCount(), std::size_t{3});
         QVERIFY(!document.canUndo() && !document.modified());
         QVERIFY(!window.actions().action("edit.undo")->isEnabled());
-        QTRY_VERIFY(document.ready());
+        WAIT_UNTIL(document.ready());
         window.openFiles({models[1]});  // dropped later: that is a change
         QCOMPARE(document.session().sourceCount(), std::size_t{4});
         QVERIFY(document.canUndo() && window.actions().action("edit.undo")->isEnabled());
-        QTRY_VERIFY(document.ready());
+        WAIT_UNTIL(document.ready());
     }
 
     void aPromptOfFourLinesShowsThree() {
         model::Session s = session();
         s.prompt = "a\nb\nc\nd";
         Opened o(s);
-        QTRY_VERIFY(o.document.ready());
+        WAIT_UNTIL(o.document.ready());
         QCoreApplication::processEvents();
         auto* prompt = o.find<widgets::PromptEdit>("prompt");
         const int line = prompt->fontMetrics().height();
@@ -160,15 +160,30 @@ class TestWindow : public QObject {
         QCOMPARE(o.window->size(), QSize(1280, 800));
     }
 
+    /// Up to its first lines it is whole, whoever writes them.
+    void thePromptGrowsAsItIsWritten() {
+        Opened o;
+        WAIT_UNTIL(o.document.ready());
+        auto* prompt = o.find<widgets::PromptEdit>("prompt");
+        const int line = prompt->fontMetrics().height(), before = prompt->height();
+        prompt->setFocus();
+        for (int i = 0; i < 3; ++i) QTest::keyClick(prompt, Qt::Key_Return);
+        QCoreApplication::processEvents();
+        QCOMPARE(prompt->sizeHint().height() - before, 3 * line);  // four lines are what it asks for
+        QVERIFY2(prompt->viewport()->height() >= 3 * line, qPrintable(QString::number(prompt->viewport()->height())));
+        for (int i = 0; i < 9; ++i) QTest::keyClick(prompt, Qt::Key_Return);
+        QCOMPARE(prompt->sizeHint().height() - before, 5 * line);  // six at most
+    }
+
     void stopStops() {
         Opened o(session("slow base", 100000));
-        QTRY_VERIFY(o.document.ready());
+        WAIT_UNTIL(o.document.ready());
         o.window->actions().action("decode.generate")->trigger();
-        QTRY_VERIFY(o.document.trace() != nullptr && o.document.trace()->steps.size() > 3);
+        WAIT_UNTIL(o.document.trace() != nullptr && o.document.trace()->steps.size() > 3);
         auto* stop = o.find<QAbstractButton>("status.stop");
         QVERIFY(stop->isVisible());
         QTest::mouseClick(stop, Qt::LeftButton);
-        QTRY_VERIFY(!o.document.running());
+        WAIT_UNTIL(!o.document.running());
         QCOMPARE(o.document.trace()->stop, std::string("user"));
         QVERIFY(!stop->isVisible());
     }
@@ -212,7 +227,7 @@ class TestWindow : public QObject {
         Opened o;
         QVERIFY(widgets::fuzzyScore("gen", "Decode › Generate") > widgets::fuzzyScore("gen", "File › Open recent n"));
         QVERIFY(widgets::fuzzyScore("xyz", "Decode › Generate") < 0);
-        QTRY_VERIFY(o.document.ready());
+        WAIT_UNTIL(o.document.ready());
         o.window->actions().action("view.palette")->trigger();
         auto* field = o.find<QLineEdit>("commandPalette.field");
         auto* list = o.find<QListWidget>("commandPalette.list");
@@ -281,10 +296,10 @@ class TestWindow : public QObject {
         QElapsedTimer clock;
         {
             Opened o(session("slow base", 100000));
-            QTRY_VERIFY(o.document.ready());
+            WAIT_UNTIL(o.document.ready());
             o.document.save(o.folder.filePath("s.session.json").toStdString());
             o.document.generate();
-            QTRY_VERIFY(o.document.trace() != nullptr);
+            WAIT_UNTIL(o.document.trace() != nullptr);
             clock.start();
             QVERIFY(o.window->close());
         }

@@ -117,7 +117,7 @@ class TestWindowDials : public QObject {
         model::Session s = session();
         s.specialists[0].weight = weight;
         Opened o(s);
-        QTRY_VERIFY(o.document.ready());
+        WAIT_UNTIL(o.document.ready());
         QCoreApplication::processEvents();
         auto* field = o.find<widgets::SourceRow>("source.dialogue")->findChild<widgets::NumberField*>("field");
         QVERIFY2(shown.endsWith(QChar(0x2026))
@@ -176,7 +176,7 @@ class TestWindowDials : public QObject {
         rule->setFocus();
         QTest::keyClick(rule, Qt::Key_Down);
         QVERIFY(o.document.session().rule == compute::Rule::Mixture);
-        QTRY_VERIFY(!o.document.busy() && o.document.trace()->session.rule == compute::Rule::Mixture);
+        WAIT_UNTIL(!o.document.busy() && o.document.trace()->session.rule == compute::Rule::Mixture);
         QVERIFY(o.document.trace()->at(9)->diagnostics.drift != product);
         QCOMPARE(terms().front(), std::string("mixture"));
         QVERIFY(o.find<QComboBox>("traces")->currentText().contains("mixture"));
@@ -186,7 +186,7 @@ class TestWindowDials : public QObject {
         QVERIFY(model::readSession(file, warnings).rule == compute::Rule::Mixture);
         o.document.undo();
         QCOMPARE(rule->currentText(), QString("product"));
-        QTRY_COMPARE(o.document.trace()->at(9)->diagnostics.drift, product);
+        WAIT_UNTIL_EQUAL(o.document.trace()->at(9)->diagnostics.drift, product);
     }
 
     void plausibilityHasItsKind() {

@@ -1,15 +1,19 @@
 // Files in and out of the window: drops, the file dialog, exports from the docks' context menus, devices.
 
 #include <QComboBox>
+#include <QDialogButtonBox>
 #include <QDropEvent>
 #include <QFileInfo>
 #include <QHashSeed>
+#include <QHeaderView>
 #include <QImage>
 #include <QLineEdit>
+#include <QMenu>
 #include <QMessageBox>
 #include <QMimeData>
 #include <QProcess>
 #include <QPushButton>
+#include <QTreeView>
 #include <QXmlStreamReader>
 
 #include "tests/app/exporting.h"
@@ -46,7 +50,7 @@ void answerUnsaved(Opened& o, QMessageBox::StandardButton button) {
     auto* box = o.find<QMessageBox>("unsavedQuestion");
     QVERIFY(box != nullptr && box->isVisible());
     QTest::mouseClick(box->button(button), Qt::LeftButton);
-    QTRY_VERIFY(o.find<QMessageBox>("unsavedQuestion") == nullptr);
+    WAIT_UNTIL(o.find<QMessageBox>("unsavedQuestion") == nullptr);
 }
 
 }  // namespace
@@ -148,7 +152,7 @@ class TestWindowFiles : public QObject {
         QFETCH(QString, name);
         QFETCH(QByteArray, bytes);
         Opened o;
-        QTRY_VERIFY(o.document.ready());
+        WAIT_UNTIL(o.document.ready());
         const model::Session before = o.document.session();
         const QString path = o.folder.filePath(name);
         write(path, bytes);
@@ -177,7 +181,7 @@ class TestWindowFiles : public QObject {
 
     void theDialogOpensSavesAndForgetsWhatWasCancelled() {
         Opened o;
-        QTRY_VERIFY(o.document.ready());
+        WAIT_UNTIL(o.document.ready());
         const QString saved = o.folder.filePath("mine");
         o.window->actions().action("file.saveAs")->trigger();
         answer(o.window->fileDialog(), saved);
@@ -185,7 +189,7 @@ class TestWindowFiles : public QObject {
         QVERIFY(!o.window->isWindowModified());
         // A question that was cancelled is not asked again by the next answer.
         o.window->actions().action("rack.add")->trigger();
-        QTRY_VERIFY(o.window->fileDialog().isVisible());
+        WAIT_UNTIL(o.window->fileDialog().isVisible());
         o.window->fileDialog().reject();
         model::Session other = session("other base");
         other.prompt = "qrs";
@@ -197,9 +201,90 @@ class TestWindowFiles : public QObject {
         QCOMPARE(o.document.session().specialists.size(), std::size_t{2});
     }
 
+    /// Names have what the other columns leave, the others are whole; a button that is off can be read.
+    void theDialogCanBeRead() {
+        Opened o;
+        write(o.folder.filePath("a rather long name of a session, so long that it is cut.session.json"), "{}");
+        o.document.beginHere();
+        o.window->actions().action("file.open")->trigger();
+        QFileDialog& dialog = o.window->fileDialog();
+        WAIT_UNTIL(dialog.isVisible());
+        dialog.setDirectory(o.folder.path());
+        auto* files = dialog.findChild<QTreeView*>("treeView");
+        WAIT_UNTIL(files->model()->rowCount(files->rootIndex()) > 0);
+        dialog.resize(900, 500);
+        QCoreApplication::processEvents();
+        int all = 0;
+        for (int column = 0; column < files->header()->count(); ++column) {
+            const int width = files->header()->isSectionHidden(column) ? 0 : files->columnWidth(column);
+            all += width;
+            if (column > 0 && width > 0)
+                QVERIFY2(width >= files->sizeHintForColumn(column), qPrintable(QString::number(column)));
+        }
+        QVERIFY2(std::abs(all - files->viewport()->width()) <= 1, qPrintable(QString::number(all)));
+        QVERIFY(files->columnWidth(0) > files->columnWidth(1));
+
+        auto* button = dialog.findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Open);
+        QVERIFY(button->isVisible() && !button->isEnabled());
+        const QImage picture = button->grab(button->rect().adjusted(4, 4, -4, -4)).toImage();
+        double most = 1;
+        for (int y = 0; y < picture.height(); ++y)
+            for (int x = 0; x < picture.width(); ++x)
+                most = std::max(most, widgets::contrast(picture.pixelColor(0, 0), picture.pixelColor(x, y)));
+        QVERIFY2(most >= 4.5, qPrintable(QString::number(most)));
+        dialog.reject();
+    }
+
+    /// What opens has a name in the menu and a filter of its own in the dialog.
+    void whatCanBeOpenedIsSaid() {
+        Opened o;
+        o.document.beginHere();
+        auto* open = o.window->actions().action("file.open");
+        QCOMPARE(open->text(), QString("Open…"));
+        open->trigger();
+        QFileDialog& dialog = o.window->fileDialog();
+        WAIT_UNTIL(dialog.isVisible());
+        QCOMPARE(dialog.nameFilters().size(), 5);
+        for (const char* ending : {"*.session.json", "*.gguf", "*.pt", "*.ts", "*.safetensors"})
+            QCOMPARE(dialog.nameFilters().filter(ending).size(), 2);
+        for (const char* kind : {"session", "model", "recording"}) QVERIFY2(dialog.windowTitle().contains(kind), kind);
+        dialog.reject();
+    }
+
+    /// A recent file that could not be opened stays in the list and says why, until it opens.
+    void recentFilesSayWhatFailed() {
+        Opened o;
+        o.document.beginHere();
+        const QString path = o.folder.filePath("other.session.json"), aside = path + ".aside";
+        model::writeSession(session("other base"), path.toStdString());
+        QMenu* menu = o.window->actions().menu("File/Open recent");
+        const auto entry = [&] { return menu->actions().front(); };
+        o.window->openFiles({path.toStdString()});
+        WAIT_UNTIL(o.document.ready() && !o.document.busy());
+        QCOMPARE(entry()->text(), path);
+
+        QVERIFY(QFile::rename(path, aside));  // a disk that is not there now
+        entry()->trigger();
+        WAIT_UNTIL_EQUAL(entry()->text(), path + " (failed)");
+        QVERIFY2(entry()->toolTip().contains("there is no such file"), qPrintable(entry()->toolTip()));
+        QVERIFY(QFile::rename(aside, path));
+        entry()->trigger();
+        WAIT_UNTIL(o.document.ready() && !o.document.busy());
+        QCOMPARE(entry()->text(), path);
+
+        model::writeSession(session("missing base"), path.toStdString());  // fails after it was opened
+        entry()->trigger();
+        WAIT_UNTIL_EQUAL(entry()->text(), path + " (failed)");
+        QVERIFY2(entry()->toolTip().contains("it is not there"), qPrintable(entry()->toolTip()));
+        QCOMPARE(o.settings->value("recent").toStringList().value(0), path);
+        model::writeSession(session("base"), path.toStdString());
+        entry()->trigger();
+        WAIT_UNTIL_EQUAL(entry()->text(), path);
+    }
+
     void changesAreAskedAboutBeforeTheyAreLost() {
         Opened o;
-        QTRY_VERIFY(o.document.ready());
+        WAIT_UNTIL(o.document.ready());
         o.document.save(o.folder.filePath("mine.session.json").toStdString());
         model::Session changed = o.document.session();
         changed.prompt = "mno";
@@ -210,7 +295,7 @@ class TestWindowFiles : public QObject {
         o.window->actions().action("file.open")->trigger();
         answerUnsaved(o, QMessageBox::Save);
         QVERIFY(contents(o.folder.filePath("mine.session.json")).contains("mno"));
-        QTRY_VERIFY(o.window->fileDialog().isVisible());
+        WAIT_UNTIL(o.window->fileDialog().isVisible());
         o.window->fileDialog().reject();
         changed = o.document.session();
         changed.prompt = "pqr";
@@ -227,7 +312,7 @@ class TestWindowFiles : public QObject {
         for (const auto& [action, name] : kExports) exportDrift(*o.window, o.document, action, o.folder.filePath(name));
         o.document.save(o.folder.filePath("mine.session.json").toStdString());
         o.window->actions().action("file.open")->trigger();
-        QTRY_VERIFY(o.window->fileDialog().isVisible());
+        WAIT_UNTIL(o.window->fileDialog().isVisible());
         QCOMPARE(o.window->fileDialog().findChild<QLineEdit*>("fileNameEdit")->text(), QString());
         o.window->fileDialog().reject();
         const QString csv = QString::fromUtf8(contents(o.folder.filePath("drift.csv")));
@@ -267,7 +352,7 @@ class TestWindowFiles : public QObject {
 
     void anotherDeviceLoadsTheSourcesAgain() {
         Opened o;
-        QTRY_VERIFY(o.document.ready());
+        WAIT_UNTIL(o.document.ready());
         auto* device = o.find<QComboBox>("device");
         device->addItem("a second one", "other:1");
         device->setFocus();
@@ -275,7 +360,7 @@ class TestWindowFiles : public QObject {
         QTest::keyClick(device, Qt::Key_Return);
         if (o.document.device() != "other:1") Q_EMIT device->activated(device->count() - 1);
         QCOMPARE(o.document.device(), std::string("other:1"));
-        QTRY_VERIFY(o.document.ready());
+        WAIT_UNTIL(o.document.ready());
         for (std::size_t i = 0; i < 3; ++i) QCOMPARE(o.document.status(i).info.device, std::string("other:1"));
         QVERIFY(o.find<QLabel>("state")->text().contains("other:1"));
     }

@@ -24,7 +24,7 @@ class TestWindowNotices : public QObject {
 
     void aBadFileIsANoticeThatCloses() {
         Opened o;
-        QTRY_VERIFY(o.document.ready());
+        WAIT_UNTIL(o.document.ready());
         const model::Session before = o.document.session();
         const std::filesystem::path bad = o.folder.filePath("bad.session.json").toStdString();
         QFile file(QString::fromStdString(bad.string()));
@@ -36,7 +36,7 @@ class TestWindowNotices : public QObject {
         QCOMPARE(o.document.notices().size(), notices + 1);
         QVERIFY(o.document.session() == before);
         auto* panel = o.find<QWidget>("noticePanel");
-        QTRY_VERIFY(panel->isVisible());
+        WAIT_UNTIL(panel->isVisible());
         const int id = o.document.notices().back().id;
         auto* close = o.find<QWidget>(("notice." + std::to_string(id)).c_str())->findChild<QAbstractButton*>("close");
         QTest::mouseClick(close, Qt::LeftButton);
@@ -46,7 +46,7 @@ class TestWindowNotices : public QObject {
     void noticesGoByThemselvesOrByTheNextOutcome() {
         using Level = model::Notice::Level;
         Opened o;
-        QTRY_VERIFY(o.document.ready());
+        WAIT_UNTIL(o.document.ready());
         widgets::NoticePanel panel(o.document, nullptr, 1);
         const auto sentences = [&] {
             QStringList all;
@@ -60,7 +60,7 @@ class TestWindowNotices : public QObject {
         QCOMPARE(sentences(), QStringList({"Another thing failed.", "It could not be written.", "This stays."}));
         o.document.notify(Level::Info, "Saved it.", {}, "Exporting");
         QCOMPARE(sentences(), QStringList({"Saved it.", "Another thing failed.", "This stays."}));
-        QTRY_COMPARE(sentences(), QStringList({"Another thing failed.", "This stays."}));
+        WAIT_UNTIL_EQUAL(sentences(), QStringList({"Another thing failed.", "This stays."}));
         o.document.settled("Loading");
         QCOMPARE(sentences(), QStringList({"This stays."}));
         QStringList past;
@@ -80,7 +80,7 @@ class TestWindowNotices : public QObject {
     void whatIsNotTheSameStays() {
         using Level = model::Notice::Level;
         Opened o;
-        QTRY_VERIFY(o.document.ready());
+        WAIT_UNTIL(o.document.ready());
         const auto sentences = [&] {
             QStringList all;
             for (const model::Notice& notice : o.document.notices()) all << QString::fromStdString(notice.sentence);
@@ -104,7 +104,7 @@ class TestWindowNotices : public QObject {
         model::Session other = o.document.session();
         other.base.path = "another base";
         o.document.setSession(other);
-        QTRY_VERIFY(o.document.ready() && !sentences().contains("It was not loaded."));
+        WAIT_UNTIL(o.document.ready() && !sentences().contains("It was not loaded."));
         o.document.notify(Level::Failure, "It stopped midway.", {}, "Decoding");
         o.decode();
         QVERIFY(!sentences().contains("It stopped midway."));
@@ -112,20 +112,35 @@ class TestWindowNotices : public QObject {
         other = o.document.session();
         other.specialists[0].weight = 0.25;
         o.document.setSession(other);
-        QTRY_VERIFY(!o.document.busy() && !sentences().contains("It was not composed anew."));
+        WAIT_UNTIL(!o.document.busy() && !sentences().contains("It was not composed anew."));
         for (const model::Notice& notice : std::vector(o.document.notices())) o.document.dismiss(notice.id);
-        QTRY_VERIFY(!o.find<QWidget>("noticePanel")->isVisible());
+        WAIT_UNTIL(!o.find<QWidget>("noticePanel")->isVisible());
+    }
+
+    void equalFactsAreOneNotice() {
+        Opened o;
+        WAIT_UNTIL(o.document.ready());
+        const auto rows = [&] {
+            int n = 0;
+            for (const QLabel* label : o.find<QWidget>("noticePanel")->findChildren<QLabel*>("sentence"))
+                n += label->isVisible() ? 1 : 0;
+            return n;
+        };
+        for (int i = 0; i < 3; ++i) o.document.notify(model::Notice::Level::Info, "The same fact.");
+        WAIT_UNTIL_EQUAL(rows(), 1);
+        for (int i = 0; i < 2; ++i) o.document.notify(model::Notice::Level::Failure, "It failed.");
+        WAIT_UNTIL_EQUAL(rows(), 3);  // a failure that comes again is said again
     }
 
     void detailsAreFolded() {
         Opened o;
-        QTRY_VERIFY(o.document.ready());
+        WAIT_UNTIL(o.document.ready());
         const auto fail = [] { throw compute::Error({.what = "it failed", .details = "where it did"}); };
         QVERIFY(!widgets::attempt(o.document, fail, "trying"));
         auto* panel = o.find<QWidget>("noticePanel");
         auto* details = panel->findChildren<QLabel*>("details").back();
         QCOMPARE(details->text(), QStringLiteral("where it did"));
-        QTRY_VERIFY(panel->isVisible());
+        WAIT_UNTIL(panel->isVisible());
         QVERIFY(!details->isVisible());
         for (QAbstractButton* button : panel->findChildren<QAbstractButton*>())
             if (button->isCheckable()) button->click();
@@ -137,7 +152,7 @@ class TestWindowNotices : public QObject {
 
     void allAreClosedAtOnce() {
         Opened o;
-        QTRY_VERIFY(o.document.ready());
+        WAIT_UNTIL(o.document.ready());
         for (int i = 0; i < 5; ++i) o.document.notify(model::Notice::Level::Warning, std::to_string(i));
         const auto all = o.find<QWidget>("noticePanel")->findChildren<QAbstractButton*>("closeAll");
         QTest::mouseClick(all.back(), Qt::LeftButton);
@@ -146,20 +161,21 @@ class TestWindowNotices : public QObject {
 
     void whatIsBeingReadStays() {
         Opened o;
-        QTRY_VERIFY(o.document.ready());
+        WAIT_UNTIL(o.document.ready());
         widgets::NoticePanel panel(o.document, nullptr, 1);
         o.document.notify(model::Notice::Level::Info, "Being read.");
         const int id = o.document.notices().back().id;
         o.document.notify(model::Notice::Level::Info, "Not read.");
-        // Rows of before are there until the event loop deletes them.
-        for (QWidget* row : panel.findChildren<QWidget*>(QStringLiteral("notice.%1").arg(id)))
-            row->setAttribute(Qt::WA_UnderMouse);
+        // Rows of before are there until the event loop deletes them, and are no longer called by a notice's name.
+        const auto rows = panel.findChildren<QWidget*>(QStringLiteral("notice.%1").arg(id));
+        QCOMPARE(rows.size(), 1);
+        rows.front()->setAttribute(Qt::WA_UnderMouse);
         int changes = 0;
         bool kept = false;
         connect(&o.document, &model::Document::noticesChanged, this, [&] {
             if (changes++ == 0) kept = o.document.notices().front().id == id;
         });
-        QTRY_VERIFY(changes > 0);
+        WAIT_UNTIL(changes > 0);
         QVERIFY(kept);
         disconnect(&o.document, nullptr, this, nullptr);
     }
@@ -167,7 +183,7 @@ class TestWindowNotices : public QObject {
     // A failed file is answered by the next one that opens, a refused number by the next that is taken.
     void anOutcomeTakesThePlaceOfTheLast() {
         Opened o;
-        QTRY_VERIFY(o.document.ready());
+        WAIT_UNTIL(o.document.ready());
         const std::filesystem::path good = o.folder.filePath("good.session.json").toStdString();
         o.document.save(good);
         const auto failures = [&] {
@@ -180,7 +196,7 @@ class TestWindowNotices : public QObject {
         QVERIFY(o.document.notices().back().sentence.find("neither") != std::string::npos);
         o.window->openFiles({good});
         QCOMPARE(failures(), 0);
-        QTRY_VERIFY(o.document.ready());
+        WAIT_UNTIL(o.document.ready());
         auto* field = o.find<QWidget>("dial.temperature")->findChild<widgets::NumberField*>("field");
         const auto type = [&](const char* text) {
             field->setFocus();
@@ -197,8 +213,8 @@ class TestWindowNotices : public QObject {
         o.document.engine().run([](std::stop_token) { throw compute::Error({.what = "the disk is full"}); },
                                 "Exporting a.pdf");
         o.document.generate();  // wakes the document
-        QTRY_COMPARE(failures(), 1);
-        QTRY_VERIFY(!o.document.busy());
+        WAIT_UNTIL_EQUAL(failures(), 1);
+        WAIT_UNTIL(!o.document.busy());
         QCOMPARE(o.document.notices().back().about, std::string("Exporting"));  // a decode that went well is no export
     }
 };

@@ -69,9 +69,9 @@ class TestWindowRun : public QObject {
         if (german) locale.emplace();
         if (german && !locale->on) QSKIP("no locale with a decimal comma can be had: this check did not run");
         Real real(path("mine.session.json"));
-        QTRY_VERIFY_WITH_TIMEOUT(real.document.ready(), 60000);
+        WAIT_UNTIL(real.document.ready());
         real.press("decode.generate");
-        QTRY_VERIFY_WITH_TIMEOUT(real.finished(), 60000);
+        WAIT_UNTIL(real.finished());
         QVERIFY(real.trace() == contents(path("run/trace.jsonl")).toStdString());
 
         const QString folder = german ? path("de") : path("c");
@@ -93,7 +93,7 @@ class TestWindowRun : public QObject {
     /// Pausing, looking about, every plot in turn, one token at a time: nothing of it is in the trace.
     void watchedOnTheWay() {
         Real real(path("mine.session.json"));
-        QTRY_VERIFY_WITH_TIMEOUT(real.document.ready(), 60000);
+        WAIT_UNTIL(real.document.ready());
         int looks = 0;
         const auto look = connect(&real.document, &model::Document::traceChanged, this, [&] {
             const model::Trace* trace = real.document.trace();
@@ -106,7 +106,7 @@ class TestWindowRun : public QObject {
         real.document.pause(true);
         QTest::qWait(20);
         real.document.pause(false);
-        QTRY_VERIFY_WITH_TIMEOUT(real.finished(), 60000);
+        WAIT_UNTIL(real.finished());
         disconnect(look);
         QVERIFY(looks > 0);
         QVERIFY(real.trace() == contents(path("run/trace.jsonl")).toStdString());
@@ -116,11 +116,11 @@ class TestWindowRun : public QObject {
         half.decoding.maxNewTokens = 30;
         real.document.setSession(half);
         real.document.generate();
-        QTRY_VERIFY_WITH_TIMEOUT(real.finished(), 60000);
+        WAIT_UNTIL(real.finished());
         const std::size_t begun = real.document.trace()->tokens.size();
         for (int i = 1; i <= 30; ++i) {
             real.press("decode.step");
-            QTRY_VERIFY_WITH_TIMEOUT(!real.document.busy() && real.document.trace()->tokens.size() == begun + i, 60000);
+            WAIT_UNTIL(!real.document.busy() && real.document.trace()->tokens.size() == begun + i);
         }
         QVERIFY(real.trace() == contents(path("run/trace.jsonl")).toStdString());
     }
@@ -128,17 +128,17 @@ class TestWindowRun : public QObject {
     /// A weight moved there and back on the stored rows is where it was.
     void aWeightThereAndBack() {
         Real real(path("mine.session.json"));
-        QTRY_VERIFY_WITH_TIMEOUT(real.document.ready(), 60000);
+        WAIT_UNTIL(real.document.ready());
         real.press("decode.generate");
-        QTRY_VERIFY_WITH_TIMEOUT(real.finished(), 60000);
+        WAIT_UNTIL(real.finished());
         const model::Session before = real.document.session();
         model::Session moved = before;
         moved.specialists[0].weight = 0.25;
         real.document.setSession(moved);
-        QTRY_VERIFY_WITH_TIMEOUT(!real.document.busy(), 60000);
+        WAIT_UNTIL(!real.document.busy());
         QVERIFY(real.trace() != contents(path("run/trace.jsonl")).toStdString());
         real.document.setSession(before);
-        QTRY_VERIFY_WITH_TIMEOUT(!real.document.busy(), 60000);
+        WAIT_UNTIL(!real.document.busy());
         QVERIFY(real.trace() == contents(path("run/trace.jsonl")).toStdString());
     }
 };

@@ -50,25 +50,25 @@ class TestWindowSpeed : public QObject {
         Opened o;
         o.decode();
         auto *front = o.find<PlotDock>("dock.drift"), *behind = o.find<PlotDock>("dock.entropy");
-        QTRY_VERIFY(front->made());
+        WAIT_UNTIL(front->made());
         QVERIFY(!behind->made());
         QCOMPARE(canvases(*behind), 0);
         behind->raise();
-        QTRY_VERIFY(behind->made());
+        WAIT_UNTIL(behind->made());
         const widgets::PlotView& view = behind->panel().view();
         QCOMPARE(view.plot().series.front().y.size(), o.document.trace()->steps.size());
-        QTRY_VERIFY(view.replots() > 0);
+        WAIT_UNTIL(view.replots() > 0);
         QVERIFY(behind->findChild<QLabel*>("plot.empty") == nullptr ||
                 !behind->findChild<QLabel*>("plot.empty")->isVisible());
 
         settle();
         const quint64 drawn = front->panel().view().replots(), seen = view.replots();
         o.document.setCursor(5);
-        QTRY_VERIFY(view.replots() > seen);
+        WAIT_UNTIL(view.replots() > seen);
         settle();
         QCOMPARE(front->panel().view().replots(), drawn);
         front->raise();
-        QTRY_VERIFY(front->panel().view().replots() > drawn);
+        WAIT_UNTIL(front->panel().view().replots() > drawn);
         QCOMPARE(front->panel().view().plot().cursorX, 5.0);
     }
 

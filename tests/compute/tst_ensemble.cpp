@@ -131,6 +131,9 @@ class TestEnsemble : public QObject {
         m.push_back(memberOf("math", {.voice = 2}, {}, 300));
         Ensemble e(std::move(m));
         QCOMPARE(e.vocabulary(), 300);
+        QVERIFY(e.notices() ==
+                std::vector<std::string>{"'base': 20 rows of logits beyond the tokenizer's 300 tokens are "
+                                         "padding and left out"});
         std::vector<RawRows> rows;
         e.forward(someIds(5), 5, rows, {});
         QCOMPARE(rows[0].rows[0].size(), 300u);

@@ -215,6 +215,8 @@ class TestGgufTokenizer : public QObject, Scratch {
         const auto normal = tokenizer(small(), [](GgufWriter& w) { w.whole("tokenizer.ggml.bos_token_id", kB); });
         QVERIFY(normal->isControl(kB) && normal->bytes(kB).empty());
         QCOMPARE(show(normal->encode("b")), show({kSpace, 3 + 'b'}));
+        QCOMPARE(show(normal->encode("b", {.controlTokens = true})), QString::number(kB));
+        QVERIFY(normal->addedTokens().back().id == kB && normal->addedTokens().back().special);
         const auto userDefined =
             tokenizer(small(), [](GgufWriter& w) { w.whole("tokenizer.ggml.bos_token_id", kTwoSpaces); });
         QVERIFY(userDefined->isControl(kTwoSpaces) && userDefined->bytes(kTwoSpaces).empty());
@@ -284,7 +286,20 @@ class TestGgufTokenizer : public QObject, Scratch {
             w.whole("tokenizer.ggml.eot_token_id", 268);
             w.whole("tokenizer.ggml.eom_token_id", 0xFFFFFFFF);
         });
-        QCOMPARE(show(ggufStopIds(*gguf, *openGgufTokenizer(*gguf))), QString("2 268"));
+        std::vector<std::string> notices;
+        QCOMPARE(show(ggufStopIds(*gguf, *openGgufTokenizer(*gguf), notices)), QString("2 268"));
+        QVERIFY(notices.empty());
+    }
+    void stopTokenOutsideTheVocabulary() {
+        const auto gguf = written(small(), [](GgufWriter& w) {
+            w.whole("tokenizer.ggml.eos_token_id", 2);
+            w.whole("tokenizer.ggml.eot_token_id", 269);
+        });
+        std::vector<std::string> notices;
+        QCOMPARE(show(ggufStopIds(*gguf, *openGgufTokenizer(*gguf), notices)), QString("2"));
+        QVERIFY(notices == std::vector<std::string>{
+                               gguf->where() + ": tokenizer.ggml.eot_token_id 269 is left out of the "
+                                               "stop tokens, since the vocabulary of 269 ids has no token of that id"});
     }
 
     void refused_data() {

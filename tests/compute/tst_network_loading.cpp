@@ -4,10 +4,13 @@
 #include <fstream>
 #include <thread>
 
+#include "compute/decode/ensemble.h"
 #include "tests/support/fixture.h"
 #include "tests/support/toysource.h"
 
 using namespace counterpoint;
+using compute::Ensemble;
+using compute::EnsembleMember;
 using compute::OpenOptions;
 using compute::Outcome;
 using compute::TokenId;
@@ -161,8 +164,14 @@ class TestNetworkLoading : public QObject, tests::ToyFolder {
     void paddingRowsAreTold() {
         const auto source = open(written("padding", plain()), {}, 296);  // HAZARDS A7
         QCOMPARE(source->info().logitWidth, 300);
-        QVERIFY(source->info().notices.size() == 1 &&
-                source->info().notices.front().starts_with("4 rows of logits beyond"));
+        QVERIFY(source->info().notices.empty());
+        std::vector<EnsembleMember> members;
+        for (const char* name : {"base", "math"})
+            members.push_back({.name = name, .source = source->fork(), .prefix = {}});
+        const std::vector<std::string> told = Ensemble(std::move(members)).notices();
+        QCOMPARE(told.size(), std::size_t(2));  // each source once
+        QVERIFY(told[0].starts_with("'base': 4 rows of logits beyond the tokenizer's 296 tokens") &&
+                told[1].starts_with("'math': 4 rows"));
     }
 
     void unusedTensorsAreTold() {

@@ -246,7 +246,10 @@ class TestTorchScript : public QObject, tests::Scratch {
         const auto named = open(file, options);
         QCOMPARE(named->tokenizer()->size(), std::int64_t{290});
         QCOMPARE(named->info().stopIds, (std::vector<TokenId>{2, 7}));
-        QVERIFY(named->info().notices.at(1).find("10 rows of logits beyond the tokenizer's 290") != std::string::npos);
+        std::vector<compute::EnsembleMember> members;
+        members.push_back({.name = "base", .source = named->fork(), .prefix = {}});
+        const std::string told = compute::Ensemble(std::move(members)).notices().back();
+        QVERIFY(told.find("10 rows of logits beyond the tokenizer's 290") != std::string::npos);
         tests::writeJson(folder() / "tokenizer.json", tests::tokenizerOf(tests::toyPieces(300)));
         QCOMPARE(open(file)->tokenizer()->size(), std::int64_t{300});
         QCOMPARE(open(file)->info().notices.size(), std::size_t{1});

@@ -50,7 +50,8 @@ void readTokens() {
     for (const auto& id : {tokenizer->bos(), tokenizer->eos()})
         require(!id || (isToken(*id) && tokenizer->isControl(*id)), "BOS and EOS are control tokens");
     require(!tokenizer->addsBos() || tokenizer->bos(), "who adds BOS has one");
-    const std::vector<compute::TokenId> stops = compute::statedStopIds(folder().path(), *tokenizer);
+    std::vector<std::string> notices;
+    const std::vector<compute::TokenId> stops = compute::statedStopIds(folder().path(), *tokenizer, notices);
     for (const compute::TokenId id : stops) require(isToken(id), "a stop id is a token");
     for (std::size_t i = 1; i < stops.size(); ++i) require(stops[i - 1] < stops[i], "stop ids are sorted, each once");
 }

@@ -55,7 +55,8 @@ void checkTokenizer(const Gguf& gguf) {
     checkTexts(*tokenizer,
                {.lossless = false,
                 .unknown = unknown ? std::optional(static_cast<compute::TokenId>(*unknown)) : std::nullopt});
-    for (const compute::TokenId id : compute::ggufStopIds(gguf, *tokenizer))
+    std::vector<std::string> notices;
+    for (const compute::TokenId id : compute::ggufStopIds(gguf, *tokenizer, notices))
         require(id >= 0 && id < tokenizer->size(), "a stop id is an id");
 }
 

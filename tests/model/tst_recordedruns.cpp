@@ -10,6 +10,7 @@
 #include "tests/model/scripted.h"
 #include "tests/support/fixture.h"
 #include "tests/support/toyrecording.h"
+#include "tests/support/patience.h"
 
 #include <QSignalSpy>
 
@@ -219,10 +220,10 @@ class TestRecordedRuns : public QObject {
         const RunResult run = this->run(sampled(), "window");
         Document document(nullptr, scriptsAndFiles());
         document.open(folder("window") / "sources.safetensors");
-        QTRY_VERIFY(document.ready());
+        WAIT_UNTIL(document.ready());
         QCOMPARE(document.status(2).info.architecture, std::string("recording of 'poetry'"));
         document.generate();
-        QTRY_VERIFY(document.trace() != nullptr && !document.busy());
+        WAIT_UNTIL(document.trace() != nullptr && !document.busy());
         QCOMPARE(document.trace()->tokens, run.trace.tokens);
         QCOMPARE(document.trace()->steps.size(), run.trace.tokens.size());
         const double drift = document.trace()->steps[5]->diagnostics.drift;
@@ -230,7 +231,7 @@ class TestRecordedRuns : public QObject {
         s.specialists[0].weight = 0.1;
         QSignalSpy recomposed(&document, &Document::recomposed);
         document.setSession(s);
-        QTRY_COMPARE(recomposed.size(), 1);
+        WAIT_UNTIL_EQUAL(recomposed.size(), 1);
         QVERIFY(document.trace()->steps[5]->diagnostics.drift != drift);
         const auto refused = [&](const char* words) {
             const bool said = !document.notices().empty() && document.notices().back().level == Notice::Level::Failure &&
@@ -239,9 +240,9 @@ class TestRecordedRuns : public QObject {
             return said;
         };
         document.continueDecode();
-        QTRY_VERIFY(!document.busy() && refused("a recording cannot go on"));
+        WAIT_UNTIL(!document.busy() && refused("a recording cannot go on"));
         document.branch(5, run.trace.tokens[5] == 40 ? 41 : 40);
-        QTRY_VERIFY(!document.busy() && refused("a recording answers for its own text only"));
+        WAIT_UNTIL(!document.busy() && refused("a recording answers for its own text only"));
     }
 };
 

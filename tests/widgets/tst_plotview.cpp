@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "tests/support/fixture.h"
+#include "tests/support/patience.h"
 #include "tests/support/plots.h"
 #include "widgets/framelimiter.h"
 #include "widgets/palette.h"
@@ -30,7 +31,7 @@ void shown(QWidget& widget, const QSize& size = {640, 300}) {
 }
 
 /// Waits until the frame limiter has nothing left to draw.
-void drawn(PlotView& view, quint64 before) { QTRY_VERIFY(view.replots() > before); }
+void drawn(PlotView& view, quint64 before) { WAIT_UNTIL(view.replots() > before); }
 
 void put(PlotView& view, const model::PlotData& plot) {
     const quint64 before = view.replots();
@@ -84,7 +85,7 @@ class TestPlotView : public QObject {
             if (before > 0)
                 drawn(view, before);
             else
-                QTRY_VERIFY(view.replots() > 0);
+                WAIT_UNTIL(view.replots() > 0);
             QCoreApplication::processEvents();
             const QImage image = view.grab().toImage();
             QVERIFY2(distinctColours(image) > 8, "the picture is blank");

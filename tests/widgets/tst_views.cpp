@@ -10,6 +10,7 @@
 #include "tests/support/fakesource.h"
 #include "tests/support/fixture.h"
 #include "tests/support/toyrecording.h"
+#include "tests/support/patience.h"
 #include "widgets/distributionview.h"
 #include "widgets/ledgerview.h"
 #include "widgets/numbertable.h"
@@ -42,9 +43,9 @@ struct Decoded {
         s.decoding.topK = 5;
         document.setSession(std::move(s));
         [this] {
-            QTRY_VERIFY(document.ready());
+            WAIT_UNTIL(document.ready());
             document.generate();
-            QTRY_VERIFY(!document.busy() && document.trace() != nullptr && document.trace()->stop == "limit");
+            WAIT_UNTIL(!document.busy() && document.trace() != nullptr && document.trace()->stop == "limit");
         }();
         document.setCursor(6);
     }
@@ -217,13 +218,13 @@ class TestViews : public QObject {
         s.base.path = "base";
         s.decoding.maxNewTokens = 0;
         document.setSession(s);
-        QTRY_VERIFY(document.ready());
+        WAIT_UNTIL(document.ready());
         TextPanel panel(document);
         model::View view = document.view();
         view.stripMeasure = "surprise";
         document.setView(view);
         document.generate();
-        QTRY_VERIFY(!document.busy() && document.trace() != nullptr && document.trace()->stop == "limit");
+        WAIT_UNTIL(!document.busy() && document.trace() != nullptr && document.trace()->stop == "limit");
         const QWidget* scale = nullptr;
         for (const QWidget* child : panel.findChildren<QWidget*>())
             if (child->accessibleName() == "Scale of the token colours") scale = child;
@@ -255,9 +256,9 @@ class TestViews : public QObject {
         document.open(alone ? recording : session);
         QCOMPARE(prompt.toPlainText(), QString());
         QVERIFY(prompt.isReadOnly() && prompt.placeholderText().contains("recording"));
-        QTRY_VERIFY(document.ready());
+        WAIT_UNTIL(document.ready());
         document.generate();
-        QTRY_VERIFY(!document.busy() && document.trace() != nullptr && document.trace()->stop == "limit");
+        WAIT_UNTIL(!document.busy() && document.trace() != nullptr && document.trace()->stop == "limit");
         QCOMPARE(prompt.toPlainText(), QString("1 2 3 4"));
         QTest::keyClicks(&prompt, "x");
         QCOMPARE(prompt.toPlainText(), QString("1 2 3 4"));
