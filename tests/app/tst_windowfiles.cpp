@@ -219,7 +219,7 @@ class TestWindowFiles : public QObject {
             const int width = files->header()->isSectionHidden(column) ? 0 : files->columnWidth(column);
             all += width;
             if (column > 0 && width > 0)
-                QVERIFY2(width >= files->sizeHintForColumn(column), qPrintable(QString::number(column)));
+                QVERIFY2(width >= static_cast<QAbstractItemView*>(files)->sizeHintForColumn(column), qPrintable(QString::number(column)));
         }
         QVERIFY2(std::abs(all - files->viewport()->width()) <= 1, qPrintable(QString::number(all)));
         QVERIFY(files->columnWidth(0) > files->columnWidth(1));

@@ -4,7 +4,6 @@
 #include <QComboBox>
 #include <QHelpEvent>
 #include <QLabel>
-#include <QScrollBar>
 #include <QToolTip>
 
 #include "tests/app/opened.h"
@@ -25,8 +24,8 @@ QString tipAt(QWidget& widget, const QPoint& at) {
 
 /// The colour of the series of a plot that is called so; -9: there is none.
 int seriesOf(Opened& o, const char* plot, const QString& name) {
-    const auto* dock = o.find<widgets::PlotDock>((std::string("dock.") + plot).c_str());
-    for (const model::Series& s : const_cast<widgets::PlotDock*>(dock)->panel().view().plot().series)
+    auto* dock = o.find<widgets::PlotDock>((std::string("dock.") + plot).c_str());
+    for (const model::Series& s : dock->panel().view().plot().series)
         if (QString::fromStdString(s.name) == name) return s.colour;
     return -9;
 }
@@ -164,33 +163,6 @@ class TestWindowTold : public QObject {
         o.document.redo();  // the session as it was opened
         QCOMPARE(colourOf("animals"), category(2));
         QVERIFY(colourOf("dialogue") != colourOf("animals"));
-    }
-
-    /// A new token is shown with its plots, not a frame before them, also where the strip scrolls to it.
-    void stripAndPlotsAreDrawnTogether() {
-        Opened o(session("base", 300), "Compose");
-        WAIT_UNTIL(o.document.ready());
-        auto* strip = o.find<widgets::TokenStrip>("tokenStrip");
-        struct Painted : QObject {
-            int count = 0;
-            bool eventFilter(QObject*, QEvent* event) override {
-                count += event->type() == QEvent::Paint ? 1 : 0;
-                return false;
-            }
-        } painted;
-        strip->viewport()->installEventFilter(&painted);
-        int looks = 0, before = 0;
-        connect(&o.document, &model::Document::traceChanged, &painted, [&] {
-            if (strip->verticalScrollBar()->maximum() == 0) return;
-            ++looks;
-            const int known = painted.count;
-            QCoreApplication::sendPostedEvents();  // all that is drawn before the frames' timers
-            before += painted.count - known;
-        });
-        o.decode();
-        QVERIFY(looks > 0 && painted.count > 0);
-        QCOMPARE(before, 0);
-        strip->viewport()->removeEventFilter(&painted);
     }
 
     void theFlipIsTold() {

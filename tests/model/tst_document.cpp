@@ -1,4 +1,4 @@
-// The document as a window sees it: undo, decode, what-if, branches, cursor, notices, opening and saving; and that a fast
+// The document as a window sees it: undo, decode, what-if, branches, cursor, notices; and that a fast
 // source never holds the window's thread up (HAZARDS A19).
 
 #include <QElapsedTimer>
@@ -7,12 +7,11 @@
 #include <semaphore>
 #include <thread>
 
-#include "compute/error.h"
-#include "compute/files/atomicfile.h"
 #include "model/document.h"
 #include "model/shownnumber.h"
 #include "tests/model/scripted.h"
 #include "tests/support/fixture.h"
+#include "tests/support/patience.h"
 
 using namespace counterpoint;
 using namespace counterpoint::model;
@@ -70,34 +69,23 @@ class TestDocument : public QObject {
             return open(path, options, stop);
         });
         doc.setSession(threeSession());
-        QTRY_COMPARE(doc.activity(), std::string("Loading base"));
+        WAIT_UNTIL_EQUAL(doc.activity(), std::string("Loading base"));
         QVERIFY(doc.progress() < 0);  // nothing is known yet: not "0 %"
-        QTRY_COMPARE(doc.activity(), std::string("Loading base, 1 s"));
+        WAIT_UNTIL_EQUAL(doc.activity(), std::string("Loading base, 1 s"));
         opened.release(3);
-        QTRY_VERIFY(doc.ready());
+        WAIT_UNTIL(doc.ready());
         QCOMPARE(doc.activity(), std::string());
-    }
-
-    void aNameThatNoFileCouldHoldIsRefused() {
-        QTemporaryDir folder;
-        const std::filesystem::path none = std::filesystem::path(folder.path().toStdString()) / "none";
-        std::filesystem::create_directories(none);
-        compute::writeFile(none / "config.json", "{}");
-        Document doc(nullptr, opener(three()));
-        doc.setSession(threeSession());
-        QVERIFY_EXCEPTION_THROWN(doc.addSpecialist(none), compute::Error);
-        QCOMPARE(doc.session().specialists.size(), std::size_t{2});
     }
 
     void decodesAndFollows() {
         Document doc(nullptr, opener(three()));
         doc.setSession(threeSession());
-        QTRY_VERIFY(doc.ready());
+        WAIT_UNTIL(doc.ready());
         QCOMPARE(doc.status(1).state, SourceStatus::State::Ready);
         QVERIFY(!doc.busy());
         doc.generate();
         QVERIFY(doc.running());
-        QTRY_VERIFY(!doc.running());
+        WAIT_UNTIL(!doc.running());
         const Trace* trace = doc.trace();
         QVERIFY(trace != nullptr);
         QCOMPARE(trace->steps.size(), std::size_t{26});
@@ -111,7 +99,7 @@ class TestDocument : public QObject {
         doc.setCursor(5);
         QVERIFY(!doc.followsEnd());
         doc.stepOnce();
-        QTRY_VERIFY(!doc.running());
+        WAIT_UNTIL(!doc.running());
         QCOMPARE(doc.trace()->steps.size(), std::size_t{27});
         QCOMPARE(doc.traces().size(), std::size_t{1});
         QCOMPARE(doc.view().cursor, Position{5});
@@ -119,7 +107,7 @@ class TestDocument : public QObject {
         QCOMPARE(doc.view().cursor, Position{27});
         QVERIFY(doc.followsEnd());
         doc.continueDecode();
-        QTRY_VERIFY(!doc.running());
+        WAIT_UNTIL(!doc.running());
         QCOMPARE(doc.trace()->steps.size(), std::size_t{27 + 24});
         QCOMPARE(doc.view().cursor, Position{51});
     }
@@ -128,12 +116,12 @@ class TestDocument : public QObject {
         Document doc(nullptr, opener(three()));
         doc.setSession(threeSession());
         doc.generate();
-        QTRY_VERIFY(!doc.busy());
+        WAIT_UNTIL(!doc.busy());
         const std::vector<StepPtr> before = doc.trace()->steps;
         const Session dials = doc.session();
         QSignalSpy done(&doc, &Document::recomposed);
         for (int i = 1; i <= 100; ++i) doc.setSession(weighted(dials, 1.0 - i * 0.02), "drag");
-        QTRY_VERIFY(!doc.busy());
+        WAIT_UNTIL(!doc.busy());
         QVERIFY(done.count() >= 1);
         QVERIFY(doc.trace()->flip.has_value());
         QCOMPARE(doc.trace()->session.specialists[0].weight, -1.0);
@@ -145,19 +133,19 @@ class TestDocument : public QObject {
         const Position flip = *parent->flip;
         QVERIFY(flip + 5 < parent->steps.back()->position);
         doc.branch(flip + 5, parent->tokens[static_cast<std::size_t>(flip) + 4]);
-        QTRY_VERIFY(!doc.busy() && doc.trace() != parent);
+        WAIT_UNTIL(!doc.busy() && doc.trace() != parent);
         QCOMPARE(doc.trace()->flip, std::optional(flip));
         doc.selectTrace(parent->id);
-        QTRY_VERIFY(!doc.busy());
+        WAIT_UNTIL(!doc.busy());
         if (flip > parent->promptLength) {  // left of it the branch is exact
             doc.branch(flip, parent->tokens[static_cast<std::size_t>(flip)]);
-            QTRY_VERIFY(!doc.busy() && doc.trace() != parent);
+            WAIT_UNTIL(!doc.busy() && doc.trace() != parent);
             QVERIFY(!doc.trace()->flip.has_value());
             doc.selectTrace(parent->id);
-            QTRY_VERIFY(!doc.busy());
+            WAIT_UNTIL(!doc.busy());
         }
         doc.undo();
-        QTRY_VERIFY(!doc.busy());
+        WAIT_UNTIL(!doc.busy());
         Session longer = doc.session();
         longer.decoding.maxNewTokens = 99;  // acts on no stored row
         doc.setSession(longer);
@@ -172,11 +160,11 @@ class TestDocument : public QObject {
         Document doc(nullptr, opener(scripts));
         doc.setSession(threeSession(150));
         doc.generate();
-        QTRY_VERIFY(doc.trace() != nullptr && doc.trace()->steps.size() > 20);
+        WAIT_UNTIL(doc.trace() != nullptr && doc.trace()->steps.size() > 20);
         Session s = doc.session();
         s.decoding.temperature = 0;
         doc.setSession(s);
-        QTRY_VERIFY(!doc.busy());
+        WAIT_UNTIL(!doc.busy());
         QVERIFY(doc.trace()->steps.back()->greedy);
         QVERIFY(doc.trace()->steps.front()->greedy);  // what was there is shown under the dials of now
         QVERIFY(doc.trace()->flip.has_value());
@@ -186,11 +174,11 @@ class TestDocument : public QObject {
         Document doc(nullptr, opener(three()));
         doc.setSession(threeSession(10));
         doc.generate();
-        QTRY_VERIFY(!doc.busy());
+        WAIT_UNTIL(!doc.busy());
         const auto trunk = doc.traces().front();
         doc.setSession(weighted(doc.session(), 0.5));
         doc.branch(8, 120);
-        QTRY_VERIFY(!doc.busy());
+        WAIT_UNTIL(!doc.busy());
         QCOMPARE(doc.traces().size(), std::size_t{2});
         const Trace& branch = *doc.trace();
         QCOMPARE(branch.name, std::string("1.1"));
@@ -202,13 +190,13 @@ class TestDocument : public QObject {
         QCOMPARE(branch.steps.size(), std::size_t{8 + 10});
         QVERIFY(std::equal(branch.tokens.begin(), branch.tokens.begin() + 8, trunk->tokens.begin()));
         doc.branch(5, 121);
-        QTRY_VERIFY(!doc.busy());
+        WAIT_UNTIL(!doc.busy());
         QCOMPARE(doc.trace()->name, std::string("1.1.1"));
         // The trunk remembers the dials it was shown with.
         doc.setSession(weighted(doc.session(), 3));
-        QTRY_VERIFY(!doc.busy());
+        WAIT_UNTIL(!doc.busy());
         doc.selectTrace(trunk->id);
-        QTRY_VERIFY(!doc.busy());
+        WAIT_UNTIL(!doc.busy());
         QCOMPARE(doc.session().specialists[0].weight, trunk->session.specialists[0].weight);
         doc.undo();
         QCOMPARE(doc.session().specialists[0].weight, 3.0);
@@ -220,21 +208,21 @@ class TestDocument : public QObject {
         Document doc(nullptr, opener(scripts));
         doc.setSession(threeSession(4));
         doc.generate();
-        QTRY_VERIFY(!doc.busy());
+        WAIT_UNTIL(!doc.busy());
         const Trace* before = doc.trace();
         const std::size_t steps = before->steps.size();
         Session s = doc.session();
         s.specialists[1].path = "missing";
         doc.setSession(s);
-        QTRY_VERIFY(!doc.busy());
+        WAIT_UNTIL(!doc.busy());
         QCOMPARE(doc.notices().size(), std::size_t{1});
         QCOMPARE(doc.status(2).state, SourceStatus::State::Failed);
         QVERIFY(!doc.ready());
         s.specialists[1].path = "bad";
         doc.setSession(s);
-        QTRY_VERIFY(!doc.busy());
+        WAIT_UNTIL(!doc.busy());
         doc.generate();
-        QTRY_VERIFY(!doc.busy());
+        WAIT_UNTIL(!doc.busy());
         QCOMPARE(doc.notices().size(), std::size_t{1});  // loading went well by now
         QCOMPARE(doc.notices()[0].level, Notice::Level::Failure);
         QCOMPARE(doc.notices()[0].details, std::string("native"));
@@ -247,89 +235,10 @@ class TestDocument : public QObject {
         QCOMPARE(doc.trace()->steps.size(), steps);
         s.specialists[1].path = "poetry";
         doc.setSession(s);
-        QTRY_VERIFY(doc.ready());
+        WAIT_UNTIL(doc.ready());
         doc.generate();
-        QTRY_VERIFY(!doc.busy());
+        WAIT_UNTIL(!doc.busy());
         QCOMPARE(doc.trace()->steps.size(), std::size_t{6});
-    }
-
-    void opensAndSaves() {
-        QTemporaryDir folder;
-        const std::filesystem::path root = folder.path().toStdString();
-        Document doc(nullptr, opener(three()));
-        doc.setSession(threeSession(4));
-        doc.generate();
-        QTRY_VERIFY(!doc.busy());
-        QVERIFY(doc.modified());
-        doc.save(root / "s.session.json");
-        QVERIFY(!doc.modified());
-        doc.setSession(weighted(doc.session(), 0.25));
-        QVERIFY(doc.modified());
-        QTRY_VERIFY(!doc.busy());
-        for (const char* name : {"x.bank.json", "x.safetensors", "x.pt", "x.txt", "x.json", "nothing"}) {
-            if (std::string(name) != "nothing") compute::writeFile(root / name, "{}");
-            QVERIFY_EXCEPTION_THROWN(doc.open(root / name), compute::Error);
-            QCOMPARE(doc.session().specialists[0].weight, 0.25);
-            QCOMPARE(doc.traces().size(), std::size_t{1});
-        }
-        doc.open(root / "s.session.json");
-        QCOMPARE(doc.session().specialists[0].weight, 1.0);
-        QVERIFY(doc.traces().empty() && !doc.canUndo() && !doc.modified());
-        QTRY_VERIFY(doc.ready());
-        doc.generate();
-        QTRY_VERIFY(!doc.busy());
-        QCOMPARE(doc.trace()->steps.size(), std::size_t{6});
-    }
-
-    // A session that can be read and not be loaded: all that was open is open again.
-    void aSessionThatCannotBeLoadedLeavesTheOldOne() {
-        QTemporaryDir folder;
-        const std::filesystem::path file = std::filesystem::path(folder.path().toStdString()) / "bad.session.json";
-        Document doc(nullptr, opener(three()));
-        doc.setSession(threeSession(4));
-        doc.generate();
-        QTRY_VERIFY(!doc.busy());
-        doc.setSession(weighted(doc.session(), 0.25));
-        QTRY_VERIFY(!doc.busy());
-        const Session before = doc.session();
-        const View view = doc.view();
-        const Trace* trace = doc.trace();
-        const auto stored = std::vector<StepPtr>(trace->steps);
-        Session bad = threeSession(4);
-        bad.specialists[1].path = "missing";
-        writeSession(bad, file);
-        QSignalSpy selected(&doc, &Document::traceSelected);
-        doc.open(file);
-        QCOMPARE(doc.trace(), nullptr);
-        QTRY_VERIFY(!doc.busy());
-        QVERIFY(selected.size() >= 2);
-        QCOMPARE(doc.notices().back().level, Notice::Level::Failure);
-        QCOMPARE(doc.session(), before);
-        QCOMPARE(doc.view(), view);
-        QCOMPARE(doc.trace(), trace);
-        QCOMPARE(doc.trace()->steps, stored);
-        QVERIFY(doc.ready() && doc.canUndo() && doc.modified());
-        doc.undo();
-        QCOMPARE(doc.session().specialists[0].weight, 1.0);
-        doc.generate();
-        QTRY_VERIFY(!doc.busy());
-        QCOMPARE(doc.traces().size(), std::size_t{2});
-        QCOMPARE(doc.trace()->steps.size(), std::size_t{6});
-    }
-
-    // A device that is chosen before anything is open is where the first load happens, and the only one.
-    void deviceBeforeFiles() {
-        auto devices = std::make_shared<std::vector<std::string>>();
-        const SourceOpener scripted = opener(three());
-        Document doc(nullptr, [=](const std::filesystem::path& path, const compute::OpenOptions& options, std::stop_token stop) {
-            devices->push_back(options.device);
-            return scripted(path, options, stop);
-        });
-        doc.setDevice("cuda");
-        QVERIFY(!doc.busy());
-        doc.setSession(threeSession());
-        QTRY_VERIFY(doc.ready() && !doc.busy());
-        QCOMPARE(*devices, std::vector<std::string>(3, "cuda"));
     }
 
     /// What starts up and the prompt are no part of the rate; of too few tokens none is told.
@@ -355,11 +264,11 @@ class TestDocument : public QObject {
         s.decoding.maxNewTokens = tokens;
         s.decoding.stopIds.emplace();
         doc.setSession(s);
-        QTRY_VERIFY(doc.ready());
+        WAIT_UNTIL(doc.ready());
         QStringList said;
         connect(&doc, &Document::statusChanged, &doc, [&] { said << QString::fromStdString(doc.activity()); });
         doc.generate();
-        QTRY_VERIFY(!doc.busy() && doc.trace() != nullptr && doc.trace()->stop == "limit");
+        WAIT_UNTIL(!doc.busy() && doc.trace() != nullptr && doc.trace()->stop == "limit");
         for (const QString& activity : said)
             if (activity.contains("token"))
                 QVERIFY2(activity.split(' ').front().toDouble() > 43, qPrintable(activity));  // 30 tokens in 700 ms
@@ -379,7 +288,7 @@ class TestDocument : public QObject {
         Document doc(nullptr, opener(three()));
         QVERIFY(doc.plot("drift").empty.find("Open a session or a model") != std::string::npos);
         doc.setSession(threeSession());
-        QTRY_VERIFY(doc.ready());
+        WAIT_UNTIL(doc.ready());
         QVERIFY(doc.plot("drift").empty.find("Press Generate") != std::string::npos);
     }
 
@@ -405,7 +314,7 @@ class TestDocument : public QObject {
         Session s = sessionOf({"model"});
         s.decoding.maxNewTokens = 12000;
         doc.setSession(s);
-        QTRY_VERIFY(doc.ready());
+        WAIT_UNTIL(doc.ready());
         QSignalSpy changed(&doc, &Document::traceChanged);
         qint64 worst = 0;
         QElapsedTimer beat, whole;
@@ -418,7 +327,7 @@ class TestDocument : public QObject {
         beat.start();
         whole.start();
         heart.start();
-        QTRY_VERIFY_WITH_TIMEOUT(!doc.running(), 60000);
+        WAIT_UNTIL(!doc.running());
         const auto elapsed = whole.elapsed();
         heart.stop();
         qInfo("%zu tokens in %lld ms, slowest beat %lld ms, %lld redraws", doc.trace()->tokens.size(), static_cast<long long>(elapsed),
@@ -431,10 +340,10 @@ class TestDocument : public QObject {
         s.decoding.maxNewTokens = 1000000;
         doc.setSession(s);
         doc.generate();
-        QTRY_VERIFY(doc.trace()->stop.empty() && doc.trace()->steps.size() > 500);
+        WAIT_UNTIL(doc.trace()->stop.empty() && doc.trace()->steps.size() > 500);
         whole.restart();
         doc.stop();
-        QTRY_VERIFY(!doc.running());
+        WAIT_UNTIL(!doc.running());
         QVERIFY(whole.elapsed() < 1000);
         for (const Event& late : doc.engine().drain()) QVERIFY(std::holds_alternative<Idle>(late));
         QCOMPARE(doc.trace()->stop, std::string("user"));
