@@ -80,7 +80,7 @@ def all_rows():
         for control in (False, True):
             encodes(f"one content twice, {name}" + (", asked for" if control else ""), small(more=twice), "a<x>b",
                     control=control)
-    encodes("added: found in normalized text by default",
+    encodes("added: found in normalized text",
             small(more=[added(15, "AB", normalized=True)], normalizer={"type": "Lowercase"}), "cAB")
     encodes("added: strips to both sides", small(more=[added(15, "<x>", lstrip=True, rstrip=True)]), "a <x>  <x> b")
 
