@@ -118,12 +118,12 @@ def all_rows():
         encodes(f"control tokens are made by no {name}", small(pieces, {"merges": toward + [["<s", ">"]], **more}), "<s>",
                 of=small(pieces, {"merges": toward}))
 
-    merges = {"merges": [["a", "b"]]}
-    for regex in ("(?=b)", "b*", "^"):
+    for regex, merge in (("(?=b)", "ab"), ("b*", "ab"), ("b*", "ba"), ("^", "ab")):
         for behaviour in ("Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous"):
             for invert in (False, True):
-                encodes(f"empty matches of {regex}, {behaviour}" + (", inverted" if invert else ""),
-                        small(["a", "b", "-", "ab"], merges, pre_tokenizer=split(regex, behaviour, invert)), "abab-a")
+                encodes(f"empty matches of {regex}, {behaviour}, {merge}" + (", inverted" if invert else ""),
+                        small(["a", "b", "-", merge], {"merges": [list(merge)]},
+                              pre_tokenizer=split(regex, behaviour, invert)), "abab-a")
     words("lines begin", split("^a"), "ab\nab", "b\n", "ab", "\na")
     words("{,m}", split("a{,2}"), "baaab", "aa", "aaa", "baaab")
     words("{n}+ repeats", split("a{2}+b"), "caaaab", "aaaab", "caaaab")
