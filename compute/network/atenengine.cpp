@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -141,7 +142,8 @@ class AtenEngine final : public Engine {
                 if (stop.stop_requested()) return Outcome::Cancelled;
                 if (from >= T) continue;
                 float* to = logits.data() + (done + from - (n - rows)) * shape().vocabulary;
-                at::from_blob(to, out.sizes(), at::kFloat).copy_(out);  // one copy to the host
+                at::from_blob(to, out.sizes(), at::kFloat).copy_(out);            // one copy to the host
+                if (std::isnan(*to)) requireFinite(input.to(m_weights->device));  // one NaN makes a row of them
             }
             return Outcome::Done;
         });
@@ -201,8 +203,21 @@ class AtenEngine final : public Engine {
         return plain;
     }
 
+    static bool finite(const at::Tensor& x) { return at::isfinite(x).all().item<bool>(); }
+
+    /// The layers once more, each looked at.
+    void requireFinite(const at::Tensor& input) const {
+        const Surroundings around = surroundings(input.select(0, 1));
+        at::Tensor x = embed(input.select(0, 0), around.positions);
+        if (!finite(x)) throwNotFinite(-1, shape().layers);
+        for (std::size_t i = 0; i < m_weights->layers.size(); ++i) {
+            x = layer(i, x, around);
+            if (!finite(x)) throwNotFinite(static_cast<std::int64_t>(i), shape().layers);
+        }
+    }
+
     /// input [2][T]: ids, positions. Log-probabilities [T - from][V] of what follows; undefined when stopped or none is
-    /// asked for. No operation here waits for the host or depends on the values of its input but through the device.
+    /// asked for. With one token nothing here waits for the device or depends on the input's values but through it.
     at::Tensor run(const at::Tensor& input, std::int64_t from, const std::stop_token& stop) const {
         const Surroundings around = surroundings(input.select(0, 1));
         at::Tensor x = embed(input.select(0, 0), around.positions);
@@ -210,6 +225,7 @@ class AtenEngine final : public Engine {
             if (stop.stop_requested()) return {};
             x = layer(i, x, around);
         }
+        if (x.size(0) > 1 && !finite(x)) requireFinite(input);
         if (from >= x.size(0)) return {};
         const at::Tensor last = normed(x.narrow(0, from, x.size(0) - from), m_weights->norm);
         return at::log_softmax(capped(at::linear(last, m_weights->head).to(at::kFloat), shape().logitCap), -1);

@@ -7,6 +7,7 @@
 #include "compute/network/convert.h"
 #include "compute/network/decoder.h"
 #include "compute/network/ggufmodel.h"
+#include "compute/sources/notfinite.h"
 #include "compute/sources/stopset.h"
 #include "compute/text/gguftokenizer.h"
 
@@ -146,6 +147,17 @@ std::optional<Opened> openGguf(const std::filesystem::path& path, const compute:
 }
 
 }  // namespace
+
+void throwNotFinite(std::int64_t layer, std::int64_t layers) {
+    const std::string place =
+        layer < 0 ? "the embedding" : "layer " + std::to_string(layer + 1) + " of " + std::to_string(layers);
+    throw compute::NotFinite({.where = {},
+                              .what = place + " gives a number that is not finite",
+                              .expected = {},
+                              .found = {},
+                              .advice = "the model's arithmetic overflowed: try float32 or bfloat16",
+                              .details = {}});
+}
 
 int threadCount(int asked) {
     if (asked > 0) return std::min(asked, 256);

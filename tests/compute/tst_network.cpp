@@ -9,6 +9,7 @@
 
 #include "compute/files/json.h"
 #include "compute/sources/modules.h"
+#include "compute/sources/notfinite.h"
 #include "tests/support/fixture.h"
 #include "tests/support/scratch.h"
 #include "tests/support/toyfiles.h"
@@ -285,6 +286,36 @@ class TestNetwork : public QObject {
         QVERIFY2(found.contains("few: the model gives fewer logits than the tokenizer has tokens") &&
                      found.contains("304 at least") && found.contains("found 300"),
                  qPrintable(found));
+    }
+
+    /// HAZARDS A26: the device path names the layer too; a chunk whose rows nobody asked for included.
+    void deviceNamesTheLayerThatOverflows() {
+        const std::filesystem::path directory = std::filesystem::path(m_folder.path().toStdString()) / "overflow";
+        for (const auto& [tensor, says] : {std::pair{"model.layers.1.mlp.down_proj.weight", "layer 2 of 2 gives"},
+                                           {"model.layers.0.self_attn.o_proj.weight", "layer 1 of 2 gives"},
+                                           {"lm_head.weight", ""}}) {
+            tests::Toy toy;
+            toy.fill(1);
+            for (float& w : toy.tensors[tensor]) w = std::numeric_limits<float>::max();
+            toy.write(directory);
+            tests::writeJson(directory / "tokenizer.json", tests::tokenizerOf(tests::toyPieces(300)));
+            OpenOptions options;
+            options.device = "cpu-aten";
+            const auto source = compute::openSource(directory, options, {});
+            std::vector<float> row(300);
+            for (const auto& [count, rows] : {std::pair{1, 1}, {300, 0}, {300, 1}}) {
+                const std::vector<TokenId> ids(static_cast<std::size_t>(count), 5);
+                std::string said;
+                source->rewind(0);
+                try {
+                    QCOMPARE(source->forward(ids, rows, std::span(row).first(static_cast<std::size_t>(rows) * 300), {}),
+                             Outcome::Done);
+                } catch (const compute::NotFinite& e) {
+                    said = e.parts().what;
+                }
+                QVERIFY2(*says == 0 ? said.empty() : said.starts_with(says), said.c_str());
+            }
+        }
     }
 
     /// The device path keeps the contract too: rewind, fork, stop, limit.
