@@ -334,6 +334,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     }
     m_document.stop();
     m_perspectives->save(m_settings);
+    m_settings.sync();  // leaving may wait for a source
     event->accept();
 }
 

@@ -1,13 +1,14 @@
-// A TorchScript whose loop has no end (SPEC.md 2), in the window and in the commands: what is said, the button, leaving. Its threads run
-// to the end of the program, so that the test leaves as the program does: by _Exit.
+// A TorchScript whose loop has no end (SPEC.md 2), in the window and in the commands: what is said, the button,
+// leaving. Its threads run to the end of the program, so that the test leaves as the program does: by _Exit.
 
+#include <pty.h>
+#include <unistd.h>
+
+#include <QAbstractButton>
+#include <QLabel>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-
-#include <QAbstractButton>
-#include <QElapsedTimer>
-#include <QLabel>
 
 #include "tests/app/opened.h"
 #include "tests/app/trio.h"
@@ -24,8 +25,8 @@ constexpr int kPatienceMs = 60000;  // of the test on a busy machine: nothing is
 /// Answers up to `most` tokens, and never beyond.
 void writeScript(const QString& file, int most) {
     ScriptText text;
-    text.methods = "def forward(self, ids: Tensor) -> Tensor:\n    n = 0\n    while ids.size(1) > " + std::to_string(most) +
-                   ":\n        n += 1\n    return self.w[ids]\n";
+    text.methods = "def forward(self, ids: Tensor) -> Tensor:\n    n = 0\n    while ids.size(1) > " +
+                   std::to_string(most) + ":\n        n += 1\n    return self.w[ids]\n";
     text.parameters = {{"w", {8, 8}, std::vector<float>(64, 0.5F)}};
     scriptWriter().write(file.toStdString(), text);
 }
@@ -42,7 +43,7 @@ bool holds(const QProcess& process, const char* library) {
     return contents(QStringLiteral("/proc/%1/maps").arg(process.processId())).contains(library);
 }
 
-void signal(const QProcess& process, int number) { kill(static_cast<pid_t>(process.processId()), number); }
+void tell(const QProcess& process, int signal) { kill(static_cast<pid_t>(process.processId()), signal); }
 
 }  // namespace
 
@@ -68,7 +69,8 @@ class TestStuck : public QObject {
 
     void theWindow() {
         QSettings settings(path("window.ini"), QSettings::IniFormat);
-        auto document = std::make_unique<model::Document>(nullptr, model::SourceOpener(), std::chrono::milliseconds(20));
+        auto document =
+            std::make_unique<model::Document>(nullptr, model::SourceOpener(), std::chrono::milliseconds(20));
         auto window = std::make_unique<MainWindow>(*document, settings);
         window->restore({});
         window->resize(1280, 800);
@@ -121,29 +123,47 @@ class TestStuck : public QObject {
         }
     }
 
-    /// One signal: as Stop, and after five seconds without the call. What was decoded is a whole run.
+    /// One signal: as Stop, and after five seconds without the call. What was decoded is a whole run. A terminal as
+    /// standard error shows that four of twenty tokens are there, over and over while the fifth does not come.
     void aRunThatIsStopped() {
+        int terminal = -1, side = -1;
+        QVERIFY(openpty(&terminal, &side, nullptr, nullptr, nullptr) == 0);
         QProcess process;
+        process.setChildProcessModifier([side] { dup2(side, STDERR_FILENO); });
         start(process, {"run", path("six.session.json"), "--out", path("stopped")});
-        QTRY_VERIFY_WITH_TIMEOUT(holds(process, "counterpoint_network.so"), kPatienceMs);
-        signal(process, SIGINT);
+        close(side);
+        QByteArray said;
+        char byte = 0;
+        bool told = false;
+        while (read(terminal, &byte, 1) == 1) {
+            said += byte;
+            if (told || said.count("20 %") < 5) continue;
+            told = true;
+            tell(process, SIGINT);
+        }
+        close(terminal);
         QVERIFY(process.waitForFinished(kPatienceMs));
-        const QByteArray said = process.readAllStandardError();
         QCOMPARE(process.exitStatus(), QProcess::NormalExit);
         QCOMPARE(process.exitCode(), 1);
-        QVERIFY2(said.contains("stopped by a signal after"), said.constData());
+        QVERIFY2(said.contains("stopped by a signal after 6 steps; they are written there"), said.constData());
+        QVERIFY2(said.contains("six.pt has not come back from a call after "), said.constData());
+        QVERIFY2(said.contains("does not stop; it is left behind"), said.constData());
+        QVERIFY2(said.contains("decoding with it runs code of whoever made it"), said.constData());
         QCOMPARE(QByteArray::fromStdString(readJson(path("stopped/summary.json"))["stop"]), QByteArray("user"));
+        QCOMPARE(traceRows(path("stopped")).size(), std::size_t{6});
     }
 
     void twoSignals() {
         QProcess process;
         start(process, {"run", path("none.pt"), "--out", path("ended")});
         QTRY_VERIFY_WITH_TIMEOUT(holds(process, "counterpoint_network.so"), kPatienceMs);
-        signal(process, SIGINT);
-        signal(process, SIGTERM);
+        tell(process, SIGINT);
+        tell(process, SIGTERM);
         QVERIFY(process.waitForFinished(kPatienceMs));
-        QCOMPARE(process.readAllStandardError(),
-                 ("counterpoint: " + path("ended") + ": ended by a second signal, before the run was written there whole.\n").toUtf8());
+        QCOMPARE(
+            process.readAllStandardError(),
+            ("counterpoint: " + path("ended") + ": ended by a second signal, before the run was written there whole.\n")
+                .toUtf8());
         QCOMPARE(process.exitStatus(), QProcess::NormalExit);
         QCOMPARE(process.exitCode(), 1);
         QVERIFY(!QFile::exists(path("ended/summary.json")));
@@ -153,7 +173,7 @@ class TestStuck : public QObject {
         QProcess process;
         start(process, {"--screenshot", path("none.png"), path("none.pt")});
         QTRY_VERIFY_WITH_TIMEOUT(holds(process, "counterpoint_network.so"), kPatienceMs);
-        signal(process, SIGINT);
+        tell(process, SIGINT);
         QVERIFY(process.waitForFinished(kPatienceMs));
         const QByteArray said = process.readAllStandardError();
         QCOMPARE(process.exitCode(), 1);

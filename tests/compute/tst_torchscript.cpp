@@ -168,7 +168,8 @@ class TestTorchScript : public QObject, tests::ScriptFolder {
         QCOMPARE(openScript(file)->tokenizer()->size(), std::int64_t{300});
         QVERIFY(openScript(file)->info().notices.empty());
         tests::writeJson(folder() / "tokenizer.json", tests::tokenizerOf(tests::toyPieces(301)));
-        QVERIFY(errorOf([&] { openScript(file); }).find("fewer logits than the tokenizer has tokens") != std::string::npos);
+        QVERIFY(errorOf([&] { openScript(file); }).find("fewer logits than the tokenizer has tokens") !=
+                std::string::npos);
         options.tokenizer = (folder() / "none").string();
         QVERIFY(!errorOf([&] { openScript(file, options); }).empty());
     }

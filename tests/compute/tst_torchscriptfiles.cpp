@@ -46,7 +46,8 @@ class TestTorchScriptFiles : public QObject, ScriptFolder {
     }
     void names() {
         QFETCH(QString, name);
-        QCOMPARE(openScript(script(toyScript(kScriptForward), name.toStdString()))->info().kind, std::string("torchscript"));
+        QCOMPARE(openScript(script(toyScript(kScriptForward), name.toStdString()))->info().kind,
+                 std::string("torchscript"));
     }
 
     void wrongFiles_data() {

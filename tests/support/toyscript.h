@@ -34,8 +34,9 @@ def step(self, ids: Tensor, cache: Tensor) -> Tuple[Tensor, Tensor]:
 inline ScriptText toyScript(std::string methods, float mark = 0.0F) {
     ScriptText text;
     text.methods = std::move(methods);
-    text.parameters = {{"w", {kScriptWidth, kScriptWidth}, toyNumbers(static_cast<std::size_t>(kScriptWidth * kScriptWidth), 3, 1.0F)},
-                       {"mark", {1}, {mark}}};
+    text.parameters = {
+        {"w", {kScriptWidth, kScriptWidth}, toyNumbers(static_cast<std::size_t>(kScriptWidth * kScriptWidth), 3, 1.0F)},
+        {"mark", {1}, {mark}}};
     return text;
 }
 
@@ -66,7 +67,8 @@ class ScriptFolder : protected Scratch {
         scriptWriter().write(folder() / name, text);
         return folder() / name;
     }
-    static std::unique_ptr<compute::Source> openScript(const std::filesystem::path& file, const OpenOptions& options = {}) {
+    static std::unique_ptr<compute::Source> openScript(const std::filesystem::path& file,
+                                                       const OpenOptions& options = {}) {
         return compute::openSource(file, options, {});
     }
 };
