@@ -5,6 +5,7 @@
 
 #include "compute/composition/compose.h"
 #include "compute/files/nonfinite.h"
+#include "compute/sources/notfinite.h"
 
 namespace counterpoint::compute {
 namespace {
@@ -249,6 +250,10 @@ Outcome Ensemble::forward(std::span<const TokenId> ids, Position firstRow, std::
                 at = end;
                 if (progress) progress(done, total);
             }
+        } catch (const NotFinite& error) {
+            restore();
+            const Position position = positionOf(std::max(at, plan.firstRow));
+            rethrowNamed(h.member, position, Error(withCause(error.parts(), h.member, position)));
         } catch (const Error& error) {
             restore();
             rethrowNamed(h.member, positionOf(std::max(at, plan.firstRow)), error);

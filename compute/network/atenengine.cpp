@@ -6,11 +6,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <mutex>
+#include <numeric>
 
 #include "compute/network/convert.h"
+#include "compute/network/devicegraph.h"
 #include "compute/network/guard.h"
 #include "compute/network/modelsource.h"
 #include "compute/network/versions.h"
@@ -130,73 +133,124 @@ class AtenEngine final : public Engine {
             const auto n = static_cast<std::int64_t>(ids.size());
             reserve(first + n);
             for (std::int64_t done = 0; done < n; done += kChunk) {
-                const std::int64_t T = std::min(kChunk, n - done);
-                at::Tensor x =
-                    embed(ids.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(T)), first + done);
-                prepare(first + done, T);
-                for (std::size_t i = 0; i < m_weights->layers.size(); ++i) {
-                    if (stop.stop_requested()) return Outcome::Cancelled;
-                    x = layer(i, x, first + done);
-                }
-                const std::int64_t from = std::max<std::int64_t>(0, n - rows - done);
+                const std::int64_t T = std::min(kChunk, n - done), from = std::max<std::int64_t>(0, n - rows - done);
+                const at::Tensor input = at::empty({2, T}, at::kLong);  // ids, positions: one copy to the device
+                auto* at = input.data_ptr<std::int64_t>();
+                std::copy_n(ids.begin() + done, T, at);
+                std::iota(at + T, at + 2 * T, first + done);
+                const at::Tensor out = T == 1 ? step(input, stop) : run(input.to(m_weights->device), from, stop);
+                if (stop.stop_requested()) return Outcome::Cancelled;
                 if (from >= T) continue;
-                const at::Tensor last = normed(x.narrow(0, from, T - from), m_weights->norm);
-                const at::Tensor out = capped(at::linear(last, m_weights->head).to(at::kFloat), shape().logitCap)
-                                           .to(at::kCPU)
-                                           .contiguous();
-                std::copy_n(out.data_ptr<float>(), out.numel(),
-                            logits.data() + (done + from - (n - rows)) * shape().vocabulary);
+                float* to = logits.data() + (done + from - (n - rows)) * shape().vocabulary;
+                at::from_blob(to, out.sizes(), at::kFloat).copy_(out);            // one copy to the host
+                if (std::isnan(*to)) requireFinite(input.to(m_weights->device));  // one NaN makes a row of them
             }
-            return stop.stop_requested() ? Outcome::Cancelled : Outcome::Done;
+            return Outcome::Done;
         });
     }
 
   private:
-    const Shape& shape() const { return m_weights->source->shape; }
+    /// What the layers share, on the device: who stands where, the angles there, and who may see whom.
+    struct Surroundings {
+        at::Tensor positions;                                   ///< [T]
+        std::vector<std::pair<at::Tensor, at::Tensor>> angles;  ///< cosine and sine [T][n] of each rotary
+        std::map<std::int64_t, at::Tensor> masks;               ///< by window: [T][capacity], 0 or −∞
+    };
 
+    const Shape& shape() const { return m_weights->source->shape; }
+    std::int64_t capacity() const { return m_cache.defined() ? m_cache.size(3) : 0; }
+
+    /// Room for `count` positions; the graph is of one capacity.
     void reserve(std::int64_t count) {
-        const std::int64_t have = m_cache.defined() ? m_cache.size(3) : 0;
+        const std::int64_t have = capacity();
         if (count <= have) return;
-        const std::int64_t capacity = std::min(shape().maxPositions, (count + kGrowth - 1) / kGrowth * kGrowth);
-        at::Tensor grown = at::zeros({shape().layers, 2, shape().keyValueHeads, capacity, shape().headDim},
+        const std::int64_t room = std::min(shape().maxPositions, (count + kGrowth - 1) / kGrowth * kGrowth);
+        m_graph.reset();
+        at::Tensor grown = at::zeros({shape().layers, 2, shape().keyValueHeads, room, shape().headDim},
                                      at::TensorOptions(m_weights->attention).device(m_weights->device));
         if (have > 0) grown.narrow(3, 0, have).copy_(m_cache);
         m_cache = grown;
+        m_places = at::arange(room, at::TensorOptions(at::kLong).device(m_weights->device));
+        m_tables.clear();
+        for (const Rotary& rotary : shape().rotaries) {
+            Angles angles;
+            prepareAngles(rotary, 0, room, angles);
+            const auto n = static_cast<std::int64_t>(rotary.frequencies.size());
+            const auto there = [&](std::vector<float>& v) {
+                return at::from_blob(v.data(), {room, n}, at::kFloat).to(m_weights->device, at::kFloat, false, true);
+            };
+            m_tables.push_back({there(angles.cosine), there(angles.sine)});
+        }
     }
 
-    at::Tensor embed(std::span<const TokenId> ids, std::int64_t first) const {
-        const at::Tensor index =
-            at::tensor(at::ArrayRef<std::int32_t>(ids.data(), ids.size()), at::kLong).to(m_weights->device);
-        at::Tensor x = at::embedding(m_weights->embedding, index);
+    /// One token: input and output stand where they stood, and everything between depends on the device's memory only,
+    /// so that it is recorded once for each capacity and played again. Where it cannot be recorded, or does not repeat
+    /// what it did when it was not, it is run.
+    at::Tensor step(const at::Tensor& input, const std::stop_token& stop) {
+        if (!m_input.defined()) m_input = at::empty({2, 1}, input.options().device(m_weights->device));
+        m_input.copy_(input);
+        if (m_graph.recorded()) {
+            m_graph.play();
+            return m_output;
+        }
+        const at::Tensor plain = run(m_input, 0, stop);
+        if (!plain.defined() || !m_recordable) return plain;
+        m_recordable = m_graph.record(m_weights->device, [&] { m_output = run(m_input, 0, {}); });
+        if (!m_recordable) return plain;
+        m_graph.play();
+        m_recordable = at::allclose(m_output, plain, 1e-3, 1e-3, true);
+        if (!m_recordable) m_graph.reset();
+        return plain;
+    }
+
+    static bool finite(const at::Tensor& x) { return at::isfinite(x).all().item<bool>(); }
+
+    /// The layers once more, each looked at.
+    void requireFinite(const at::Tensor& input) const {
+        const Surroundings around = surroundings(input.select(0, 1));
+        at::Tensor x = embed(input.select(0, 0), around.positions);
+        if (!finite(x)) throwNotFinite(-1, shape().layers);
+        for (std::size_t i = 0; i < m_weights->layers.size(); ++i) {
+            x = layer(i, x, around);
+            if (!finite(x)) throwNotFinite(static_cast<std::int64_t>(i), shape().layers);
+        }
+    }
+
+    /// input [2][T]: ids, positions. Log-probabilities [T - from][V] of what follows; undefined when stopped or none is
+    /// asked for. With one token nothing here waits for the device or depends on the input's values but through it.
+    at::Tensor run(const at::Tensor& input, std::int64_t from, const std::stop_token& stop) const {
+        const Surroundings around = surroundings(input.select(0, 1));
+        at::Tensor x = embed(input.select(0, 0), around.positions);
+        for (std::size_t i = 0; i < m_weights->layers.size(); ++i) {
+            if (stop.stop_requested()) return {};
+            x = layer(i, x, around);
+        }
+        if (x.size(0) > 1 && !finite(x)) requireFinite(input);
+        if (from >= x.size(0)) return {};
+        const at::Tensor last = normed(x.narrow(0, from, x.size(0) - from), m_weights->norm);
+        return at::log_softmax(capped(at::linear(last, m_weights->head).to(at::kFloat), shape().logitCap), -1);
+    }
+
+    at::Tensor embed(const at::Tensor& ids, const at::Tensor& positions) const {
+        at::Tensor x = at::embedding(m_weights->embedding, ids);
         if (m_weights->embeddingScale != 1.0) x = x * m_weights->embeddingScale;
-        if (m_weights->positions.defined()) x = x + m_weights->positions.narrow(0, first, x.size(0));
+        if (m_weights->positions.defined()) x = x + m_weights->positions.index_select(0, positions);
         return x;
     }
 
-    /// Angles of positions first..first+T-1, and for each kind of layer who may see whom: [T][first+T], −∞ for the
-    /// future and for what the window has passed.
-    void prepare(std::int64_t first, std::int64_t T) {
-        const Shape& s = shape();
-        m_angles.clear();
-        for (const Rotary& rotary : s.rotaries) {
-            Angles angles;
-            prepareAngles(rotary, first, T, angles);
-            const std::int64_t n = static_cast<std::int64_t>(rotary.frequencies.size());
-            const auto there = [&](std::vector<float>& v) {
-                return at::from_blob(v.data(), {T, n}, at::kFloat).to(m_weights->device, at::kFloat, false, true);
-            };
-            m_angles.push_back({there(angles.cosine), there(angles.sine)});
-        }
-        constexpr double kNothing = -std::numeric_limits<double>::infinity();
-        const at::Tensor future = at::full({T, first + T}, kNothing, at::kFloat).triu(first + 1);
-        m_masks.clear();
-        for (const LayerKind& kind : s.kinds)
-            if (!m_masks.contains(kind.window)) {
-                at::Tensor mask = future;
-                if (kind.window > 0)
-                    mask = mask + at::full({T, first + T}, kNothing, at::kFloat).tril(first - kind.window);
-                m_masks[kind.window] = mask.to(m_weights->device);
+    Surroundings surroundings(const at::Tensor& positions) const {
+        Surroundings around{positions, {}, {}};
+        for (const auto& [cosine, sine] : m_tables)
+            around.angles.push_back({cosine.index_select(0, positions), sine.index_select(0, positions)});
+        const at::Tensor last = positions.unsqueeze(1), places = m_places.unsqueeze(0);
+        for (const LayerKind& kind : shape().kinds)
+            if (!around.masks.contains(kind.window)) {
+                at::Tensor hidden = places > last;
+                if (kind.window > 0) hidden = hidden.logical_or(places <= last - kind.window);
+                around.masks[kind.window] = at::zeros(hidden.sizes(), hidden.options().dtype(at::kFloat))
+                                                .masked_fill_(hidden, -std::numeric_limits<double>::infinity());
             }
+        return around;
     }
 
     /// In float32, then back to the weights' dtype; over the last dimension.
@@ -213,10 +267,10 @@ class AtenEngine final : public Engine {
     static at::Tensor capped(const at::Tensor& x, double cap) { return cap > 0.0 ? at::tanh(x / cap) * cap : x; }
 
     /// x [T][heads][D] -> [heads][T][D] in the attention's dtype, each head's halves turned.
-    at::Tensor rotated(const at::Tensor& x, int rotary) const {
+    at::Tensor rotated(const at::Tensor& x, int rotary, const Surroundings& around) const {
         const at::Tensor heads = x.transpose(0, 1);
         if (rotary < 0) return heads.to(m_weights->attention);
-        const auto& [cosine, sine] = m_angles[static_cast<std::size_t>(rotary)];
+        const auto& [cosine, sine] = around.angles[static_cast<std::size_t>(rotary)];
         const std::int64_t n = cosine.size(1), rest = heads.size(2) - 2 * n;
         const at::Tensor wide = heads.to(at::kFloat), a = wide.narrow(2, 0, n), b = wide.narrow(2, n, n);
         return at::cat({a * cosine - b * sine, b * cosine + a * sine, wide.narrow(2, 2 * n, rest)}, 2)
@@ -239,20 +293,20 @@ class AtenEngine final : public Engine {
         return {heads.narrow(1, 0, H), heads.narrow(1, H, G), heads.narrow(1, H + G, G)};
     }
 
-    at::Tensor attention(std::size_t index, const at::Tensor& h, std::int64_t first) {
+    at::Tensor attention(std::size_t index, const at::Tensor& h, const Surroundings& around) const {
         const Shape& s = shape();
         const AtenLayer& l = m_weights->layers[index];
         const LayerKind& kind = s.kinds[index];
-        const std::int64_t T = h.size(0), P = first + T, G = s.keyValueHeads, perGroup = s.heads / G, D = s.headDim;
+        const std::int64_t T = h.size(0), P = capacity(), G = s.keyValueHeads, perGroup = s.heads / G, D = s.headDim;
         const auto [queries, keys, values] = projected(l, h);
         const at::Tensor cache = m_cache.select(0, static_cast<std::int64_t>(index));
-        cache.select(0, 0).narrow(1, first, T).copy_(rotated(normed(keys, l.keyNorm), kind.rotary));
-        cache.select(0, 1).narrow(1, first, T).copy_(values.transpose(0, 1));
-        const at::Tensor q = rotated(normed(queries, l.queryNorm), kind.rotary).reshape({G, perGroup * T, D});
-        const at::Tensor k = cache.select(0, 0).narrow(1, 0, P), v = cache.select(0, 1).narrow(1, 0, P);
+        const at::Tensor k = cache.select(0, 0), v = cache.select(0, 1);
+        k.index_copy_(1, around.positions, rotated(normed(keys, l.keyNorm), kind.rotary, around));
+        v.index_copy_(1, around.positions, values.transpose(0, 1).to(m_weights->attention));
+        const at::Tensor q = rotated(normed(queries, l.queryNorm), kind.rotary, around).reshape({G, perGroup * T, D});
         const at::Tensor products = at::bmm(q, k.transpose(1, 2)).to(at::kFloat).view({G, perGroup, T, P});
         const at::Tensor scores =
-            capped(products * static_cast<double>(s.attentionScale), s.attentionCap) + m_masks.at(kind.window);
+            capped(products * static_cast<double>(s.attentionScale), s.attentionCap) + around.masks.at(kind.window);
         const at::Tensor weights = at::softmax(scores, -1).to(m_weights->attention).view({G, perGroup * T, P});
         const at::Tensor mixed =
             at::bmm(weights, v).view({s.heads, T, D}).transpose(0, 1).reshape({T, s.heads * D}).to(m_weights->type);
@@ -278,16 +332,19 @@ class AtenEngine final : public Engine {
         return normed(at::linear(inner, l.down.weight, l.down.bias), l.mlpPostNorm);
     }
 
-    at::Tensor layer(std::size_t index, const at::Tensor& x, std::int64_t first) {
+    at::Tensor layer(std::size_t index, const at::Tensor& x, const Surroundings& around) const {
         const AtenLayer& l = m_weights->layers[index];
-        const at::Tensor after = x + attention(index, normed(x, l.attentionNorm), first);
+        const at::Tensor after = x + attention(index, normed(x, l.attentionNorm), around);
         return after + mlp(l, normed(shape().parallelResidual ? x : after, l.mlpNorm));
     }
 
     std::shared_ptr<const AtenWeights> m_weights;
     at::Tensor m_cache;                                       ///< [L][2][G][capacity][D]
-    std::vector<std::pair<at::Tensor, at::Tensor>> m_angles;  ///< cosine and sine [T][n] of each rotary
-    std::map<std::int64_t, at::Tensor> m_masks;               ///< by window
+    at::Tensor m_places;                                      ///< 0, 1, … [capacity]
+    std::vector<std::pair<at::Tensor, at::Tensor>> m_tables;  ///< cosine and sine [capacity][n] of each rotary
+    at::Tensor m_input, m_output;                             ///< of a step: [2][1], [1][V]
+    DeviceGraph m_graph;
+    bool m_recordable = true;
 };
 
 }  // namespace
@@ -298,14 +355,13 @@ std::unique_ptr<compute::Source> openOnAten(const std::filesystem::path& directo
     return guarded(directory.string(), [&]() -> std::unique_ptr<compute::Source> {
         const bool onProcessor = options.device == "cpu-aten";
         if (!onProcessor) requireCudaDevice(options.device);
-        const at::Device device = onProcessor ? at::Device(at::kCPU) : at::Device(options.device);
+        const at::Device named(onProcessor ? "cpu" : options.device);
+        const at::Device device(named.type(), onProcessor ? -1 : std::max<at::DeviceIndex>(0, named.index()));
         static std::once_flag threadsSet;
         std::call_once(threadsSet, [&] { at::set_num_threads(threadCount(options.threads)); });
         std::shared_ptr<OpenedModel> model = openWeights(directory, std::move(tokenizer), options, stop);
         if (model == nullptr) return nullptr;
-        model->info.device = onProcessor
-                                 ? options.device
-                                 : at::Device(device.type(), std::max<at::DeviceIndex>(0, device.index())).str();
+        model->info.device = onProcessor ? options.device : device.str();
         model->newEngine = [weights = upload(std::move(model->weights), device)] {
             return std::make_unique<AtenEngine>(weights);
         };

@@ -1,8 +1,10 @@
 #pragma once
 // The same decoder written in ATen operations, for a device: weights and cache live there, in the weights' dtype;
-// norms, rotary positions and the softmax in float32. On "cpu-aten" it runs on the processor: a second, independent way
-// to the same logits, by which the device path is tested on machines without one. Errors: Error that says which
-// libtorch this is when it has no such device. Thread: one owner a state.
+// norms, rotary positions and both softmaxes in float32. Its rows are log-probabilities: log-softmax runs there too,
+// and what a call asks for is one copy to the host a chunk. A step of one token is recorded as a graph where libtorch
+// can (devicegraph.h) and played again. On "cpu-aten" it runs on the processor: a second, independent way to the same
+// logits, by which the device path is tested on machines without one. Errors: Error that says which libtorch this is
+// when it has no such device. Thread: one owner a state.
 
 #include <filesystem>
 #include <memory>

@@ -1,6 +1,8 @@
 #include "compute/network/decoder.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "compute/network/convert.h"
 
@@ -17,6 +19,12 @@ void resize(std::vector<float>& v, std::int64_t rows, std::int64_t columns) {
 
 void add(float* x, const float* y, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) x[i] += y[i];
+}
+
+bool finite(const float* x, std::int64_t n) {
+    int lost = 0;
+    for (std::int64_t i = 0; i < n; ++i) lost |= std::abs(x[i]) <= std::numeric_limits<float>::max() ? 0 : 1;
+    return lost == 0;
 }
 
 void readRow(const Matrix& m, std::int64_t row, float* out) {
@@ -109,10 +117,12 @@ compute::Outcome Decoder::forward(std::int64_t first, std::span<const compute::T
     for (std::int64_t done = 0; done < n; done += kChunk) {
         const std::int64_t T = std::min(kChunk, n - done);
         embed(ids.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(T)), first + done);
+        if (!finite(m_x.data(), T * s.hidden)) throwNotFinite(-1, s.layers);
         for (std::size_t i = 0; i < m_angles.size(); ++i) prepareAngles(s.rotaries[i], first + done, T, m_angles[i]);
         for (std::int64_t index = 0; index < s.layers; ++index) {
             if (stop.stop_requested()) return compute::Outcome::Cancelled;
             layer(index, first + done, T);
+            if (!finite(m_x.data(), T * s.hidden)) throwNotFinite(index, s.layers);
         }
         const std::int64_t from =
             std::max<std::int64_t>(0, n - rows - done);  // the first row of this chunk that is asked for

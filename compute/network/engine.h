@@ -1,6 +1,7 @@
 #pragma once
 // Engine: one decoding state of a model, on some device. The caller (ModelSource) has checked ids, rows, space and
-// positions. Cancelled or a throw: the logits are not to be used; what was read before stays usable. Thread: one owner.
+// positions. Cancelled or a throw: the logits are not to be used; what was read before stays usable. A layer whose
+// output is not finite is named (compute::NotFinite). Thread: one owner.
 
 #include <cstdint>
 #include <span>
@@ -18,5 +19,8 @@ class Engine {
     virtual compute::Outcome forward(std::int64_t first, std::span<const compute::TokenId> ids, std::int64_t rows,
                                      std::span<float> logits, const std::stop_token& stop) = 0;
 };
+
+/// The Error of a layer (0-based; -1: the embedding) whose output holds a NaN or an infinity.
+[[noreturn]] void throwNotFinite(std::int64_t layer, std::int64_t layers);
 
 }  // namespace counterpoint::network

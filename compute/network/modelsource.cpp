@@ -7,6 +7,7 @@
 #include "compute/network/convert.h"
 #include "compute/network/decoder.h"
 #include "compute/network/ggufmodel.h"
+#include "compute/sources/notfinite.h"
 #include "compute/sources/stopset.h"
 #include "compute/text/gguftokenizer.h"
 
@@ -152,6 +153,17 @@ void tellAboutPadding(std::int64_t tokens, compute::SourceInfo& info) {
     if (padding <= 0) return;
     info.notices.push_back(std::to_string(padding) + " rows of logits beyond the tokenizer's " +
                            std::to_string(tokens) + " tokens are padding and left out");
+}
+
+void throwNotFinite(std::int64_t layer, std::int64_t layers) {
+    const std::string place =
+        layer < 0 ? "the embedding" : "layer " + std::to_string(layer + 1) + " of " + std::to_string(layers);
+    throw compute::NotFinite({.where = {},
+                              .what = place + " gives a number that is not finite",
+                              .expected = {},
+                              .found = {},
+                              .advice = "the model's arithmetic overflowed: try float32 or bfloat16",
+                              .details = {}});
 }
 
 int threadCount(int asked) {

@@ -7,6 +7,7 @@
 #include "compute/files/sha256.h"
 #include "compute/sources/filekind.h"
 #include "compute/sources/modules.h"
+#include "compute/sources/notfinite.h"
 #include "compute/sources/recording.h"
 #include "compute/sources/stopset.h"
 #include "compute/text/gguftokenizer.h"
@@ -166,6 +167,7 @@ void requireOpens(const fs::path& file, FileKind kind) {
                                     : kFolderAdvice});
 }
 
+NotFinite::~NotFinite() = default;
 Source::~Source() = default;
 
 std::unique_ptr<Source> openSource(const fs::path& path, const OpenOptions& options, std::stop_token stop) {

@@ -1,8 +1,8 @@
 #pragma once
 // Source: anything that gives next-token logits. One interface for network models, TorchScript and recordings; the
 // three kinds are opened by openSource. A source is owned by one lane; no method is called from two threads at once.
-// Shapes: ids [n] appended after length(); logits [rows, info().logitWidth], raw (not normalised), row r about the
-// token after ids[n - rows + r]. Errors: Error (never c10::Error) naming the file or tensor.
+// Shapes: ids [n] appended after length(); logits [rows, info().logitWidth], raw, or moved by a constant of the row (a
+// device gives log-probabilities, a recording may), row r about the token after ids[n - rows + r]. Errors: Error (never c10::Error) naming the file or tensor.
 
 #include <cstdint>
 #include <filesystem>

@@ -43,6 +43,18 @@ void editHeader(const QString& folder, const std::function<void(Json&)>& change)
           QByteArray(reinterpret_cast<const char*>(&now), 8) + text + bytes.mid(8 + static_cast<qsizetype>(length)));
 }
 
+/// The first number of a float32 tensor of base becomes a NaN.
+void putNaN(const QString& folder, const char* tensor) {
+    quint64 length = 0, offset = 0;
+    editHeader(folder, [&](Json& h) { offset = h[tensor]["data_offsets"][0]; });
+    const QString file = folder + QStringLiteral("/base/model.safetensors");
+    const QByteArray bytes = contents(file);
+    memcpy(&length, bytes.constData(), sizeof length);
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    write(file, QByteArray(bytes).replace(static_cast<qsizetype>(8 + length + offset), 4,
+                                          QByteArray(reinterpret_cast<const char*>(&nan), 4)));
+}
+
 void rawSession(const QString& folder, Json& session, const QByteArray& text) {
     session = nullptr;
     write(folder + QStringLiteral("/bad.session.json"), text);
@@ -136,17 +148,10 @@ const std::vector<Case>& cases() {
          [](auto& f, Json&) { editConfig(f, [](Json& c) { c["partial_rotary_factor"] = 0.5; }); }},
         {"control characters", "\\x1b[31mred",
          [](auto& f, Json&) { editConfig(f, [](Json& c) { c["hidden_act"] = "\x1b[31mred\xc2\x9b"; }); }},
-        {"NaN in the weights", "model.safetensors holds a NaN",
-         [](auto& f, Json&) {
-             quint64 length = 0, offset = 0;
-             editHeader(f, [&](Json& h) { offset = h["model.norm.weight"]["data_offsets"][0]; });
-             const QString w = f + "/base/model.safetensors";
-             const QByteArray bytes = contents(w);
-             memcpy(&length, bytes.constData(), sizeof length);
-             const float nan = std::numeric_limits<float>::quiet_NaN();
-             write(w, QByteArray(bytes).replace(static_cast<qsizetype>(8 + length + offset), 4,
-                                                QByteArray(reinterpret_cast<const char*>(&nan), 4)));
-         }},
+        {"NaN in the weights", "model.safetensors holds a NaN", [](auto& f, Json&) { putNaN(f, "model.norm.weight"); }},
+        {"NaN in a layer", "layer 1 of", [](auto& f, Json&) { putNaN(f, "model.layers.0.mlp.up_proj.weight"); }},
+        {"NaN in a layer, its tensor", "tensor 'model.layers.0.mlp.up_proj.weight'",
+         [](auto& f, Json&) { putNaN(f, "model.layers.0.mlp.up_proj.weight"); }},
         {"unknown rope scaling", "rope",
          [](auto& f, Json&) {
              editConfig(f, [](Json& c) { c["rope_scaling"] = {{"rope_type", "spiral"}, {"factor", 2.0}}; });

@@ -1,8 +1,9 @@
 // Toy models against an independent float64 forward pass, and what must not change the bits: cache, chunks, rewinds,
-// threads, forks. HAZARDS A6, A9, A12.
+// threads, forks. HAZARDS A6, A9, A12, A26.
 
 #include <numeric>
 
+#include "compute/sources/notfinite.h"
 #include "tests/support/fixture.h"
 #include "tests/support/toysource.h"
 
@@ -152,6 +153,62 @@ class TestNetworkModels : public QObject, tests::ToyFolder {
         }
         QVERIFY2(worst > 0 && worst < static_cast<float>(bound) * largest,
                  qPrintable(QString::number(worst / largest)));
+    }
+
+    /// HAZARDS A26: activations beyond float16's 65,504 are numbers here, since only weights are narrow.
+    void activationsBeyondFloat16() {
+        Toy toy = plain(5);
+        const auto by = [&](const char* name, float factor) {
+            for (float& w : toy.tensors[name]) w *= factor;
+        };
+        for (const char* p : {"model.layers.0.mlp.gate_proj.weight", "model.layers.0.mlp.up_proj.weight"}) by(p, 400);
+        by("model.layers.0.mlp.down_proj.weight", 1e-3F);
+        const std::filesystem::path directory = written("beyond", toy);
+        OpenOptions options;
+        options.dtype = "float16";
+        const std::vector<float> a = allRows(*open(directory), someIds(30), 0);
+        const std::vector<float> b = allRows(*open(directory, options), someIds(30), 0);
+        float largest = 0, worst = 0;
+        for (std::size_t i = 0; i < a.size(); ++i) {
+            largest = std::max(largest, std::abs(a[i]));
+            worst = std::max(worst, std::abs(a[i] - b[i]));  // a NaN would be lost in max: asked for below
+            QVERIFY(std::isfinite(b[i]));
+        }
+        QVERIFY2(worst < 5e-3F * largest, qPrintable(QString::number(worst / largest)));
+    }
+
+    /// HAZARDS A26: the layer whose output is no number is named, at once and step by step, and the source goes on.
+    void layerThatOverflowsIsNamed_data() {
+        QTest::addColumn<QString>("tensor");
+        QTest::addColumn<QString>("says");
+        QTest::newRow("the embedding") << "model.embed_tokens.weight"
+                                       << "the embedding gives a number that is not finite";
+        QTest::newRow("the first layer") << "model.layers.0.mlp.down_proj.weight"
+                                         << "layer 1 of 2 gives a number";
+        QTest::newRow("attention of the second") << "model.layers.1.self_attn.o_proj.weight"
+                                                 << "layer 2 of 2 gives";
+    }
+    void layerThatOverflowsIsNamed() {
+        QFETCH(QString, tensor);
+        QFETCH(QString, says);
+        Toy toy = plain();
+        for (float& w : toy.tensors[tensor.toStdString()]) w = std::numeric_limits<float>::max();
+        const std::vector<TokenId> ids = someIds(110);
+        if (tensor.contains("embed")) {  // one token's row only
+            for (float& w : toy.tensors[tensor.toStdString()]) w = 0.1F;
+            toy.tensors[tensor.toStdString()][ids[34] * 40 + 39] = std::numeric_limits<float>::infinity();
+        }
+        const auto source = open(written("overflow", toy));
+        for (const std::size_t step : {0, 1}) {
+            source->rewind(0);
+            try {
+                (void)allRows(*source, ids, step);
+                QFAIL("the overflow was not seen");
+            } catch (const compute::NotFinite& e) {
+                QVERIFY2(QString::fromStdString(e.parts().what).startsWith(says), e.what());
+            }
+        }
+        QCOMPARE(source->length(), tensor.contains("embed") ? 34 : 0);
     }
 
     /// HAZARDS A9, four files: which is used, and what is said.

@@ -78,7 +78,8 @@ class GoldenModel {
 
     /// How far `rows` [T][V] are from transformers' at the stored positions, as a part of the largest logit; a part of
     /// the log-sum-exp counts too, so that no logit that is not stored can be wrong.
-    double distance(std::span<const float> rows, const std::string& dtype) const {
+    /// `normalised`: the rows are log-probabilities.
+    double distance(std::span<const float> rows, const std::string& dtype, bool normalised = false) const {
         const compute::Json& golden = m_json.contains(dtype) ? m_json.at(dtype) : m_json.at("float32");
         const auto V = static_cast<std::size_t>(vocabulary());
         const auto ids = m_json.at("ids").get<std::vector<std::size_t>>();
@@ -89,10 +90,11 @@ class GoldenModel {
         for (std::size_t i = 0; i < m_json.at("positions").size(); ++i) {
             const std::span row = rows.subspan(m_json.at("positions").at(i).get<std::size_t>() * V, V);
             const auto expected = golden.at("logits").at(i).get<std::vector<double>>();
+            const auto logSum = golden.at("log_sum_exp").at(i).get<double>();
             double sum = 0;
             for (const float x : row) sum += std::exp(static_cast<double>(x));
-            for (std::size_t j = 0; j < ids.size(); ++j) apart(row[ids[j]], expected[j]);
-            apart(std::log(sum), golden.at("log_sum_exp").at(i).get<double>());
+            for (std::size_t j = 0; j < ids.size(); ++j) apart(row[ids[j]], expected[j] - (normalised ? logSum : 0.0));
+            apart(std::log(sum), normalised ? 0.0 : logSum);
         }
         return worst / golden.at("largest").get<double>();
     }
