@@ -18,7 +18,8 @@ namespace {
 constexpr std::array kSignals{SIGINT, SIGTERM};
 constexpr char kSignalled = 's', kOver = 'o';
 constexpr std::string_view kEnded = "counterpoint: ended by a second signal.\n";
-volatile std::sig_atomic_t writeEnd = -1, signals = 0;
+volatile std::sig_atomic_t writeEnd = -1;
+std::atomic<int> signals = 0;
 std::atomic<const std::string*> lastWords = nullptr;
 
 void send(char byte) { [[maybe_unused]] const ssize_t written = write(writeEnd, &byte, 1); }

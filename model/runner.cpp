@@ -118,10 +118,11 @@ RunResult runSession(const Session& session, const RunOptions& options) {
         engine.decode(std::move(request));
         if (options.stop.stop_requested()) engine.stop();
         bool stopped = false;
+        std::vector<std::string> left;
         while (!collector.finished()) {
             engine.waitForEvents(kLook);
             if (const auto call = engine.stuck(); call && engine.restart())
-                result.notices.push_back(overdue(*call) + " and does not stop; it is left behind.");
+                left.push_back(overdue(*call) + " and does not stop; it is left behind.");
             for (Event& event : engine.drain()) std::visit(collector, event);
             if (collector.failedToLoad() && !std::exchange(stopped, true)) engine.stop();
             if (options.progress && !result.trace.steps.empty() && result.trace.stop.empty()) {
@@ -130,6 +131,7 @@ RunResult runSession(const Session& session, const RunOptions& options) {
                 options.progress({"Decoding", std::min(1.0, made / wanted), {}});
             }
         }
+        result.notices.insert(result.notices.end(), left.begin(), left.end());
     }
     result.failure = collector.failure();
     if (result.failure && (collector.failedToLoad() || result.trace.steps.empty())) raise(*result.failure);

@@ -1,6 +1,7 @@
 #pragma once
 // Sources that can be held: a call into one waits, deaf to Stop, until the test lets it go on.
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 
@@ -58,19 +59,21 @@ class DeafSource : public ScriptedSource {
     Late m_late;
 };
 
-/// The three scripted sources: math waits at `hold` while it computes, "slow to open" while it is opened.
+/// The three scripted sources: poetry, the last of a step, waits at `hold` while it computes, "slow to open" while it is opened.
 struct Held {
     std::shared_ptr<Hold> hold = std::make_shared<Hold>();
     std::shared_ptr<int> alive = std::make_shared<int>();   ///< held by every engine and lane that is not at its end
+    std::shared_ptr<std::atomic<int>> opened = std::make_shared<std::atomic<int>>(0);   ///< sources asked for
     Late late = Late::Answers;
 
     model::SourceOpener opener() const {
         auto scripts = three();
-        scripts["math"].onForward = [hold = hold](std::span<const TokenId>) { hold->arrive(); };
         scripts["slow to open"] = scripts["poetry"];
-        return [scripts, hold = hold, alive = alive, late = late](const std::filesystem::path& path, const compute::OpenOptions&,
+        scripts["poetry"].onForward = [hold = hold](std::span<const TokenId>) { hold->arrive(); };
+        return [scripts, hold = hold, alive = alive, opened = opened, late = late](const std::filesystem::path& path, const compute::OpenOptions&,
                                                                    std::stop_token) -> std::unique_ptr<compute::Source> {
             const std::string name = path.filename().string();
+            ++*opened;
             if (name == "slow to open") hold->arrive();
             return std::make_unique<DeafSource>(scripts.at(name), path.string(), late);
         };

@@ -6,6 +6,7 @@
 
 #include "compute/files/atomicfile.h"
 #include "model/document.h"
+#include "model/lane.h"
 #include "model/runner.h"
 #include "tests/model/engineevents.h"
 #include "tests/model/holding.h"
@@ -32,6 +33,28 @@ class TestRestart : public QObject {
   private Q_SLOTS:
     void init() { failOnAnyWarning(); }
 
+    /// What the engine relies on where a call returns in the very moment in which it is to be left behind.
+    void aLaneIsLeftBehindInACallOnly() {
+        Outbox outbox;
+        Lane lane(outbox);
+        QVERIFY(!lane.leaveBehind());
+        lane.push(Idle{true, true});
+        QCOMPARE(outbox.drain().size(), std::size_t{1});
+        QCOMPARE(lane.inSource("a", true, [&] { return lane.call()->path + (lane.call()->opening ? " is opened" : ""); }),
+                 std::string("a is opened"));
+        QVERIFY(!lane.call());
+        QVERIFY_EXCEPTION_THROWN(lane.inSource("a", false, []() -> int { throw std::runtime_error("its own"); }), std::runtime_error);
+        QVERIFY(!lane.call() && !lane.leaveBehind() && !lane.leftBehind());
+        const auto leave = [&](bool throws) {
+            QVERIFY(lane.leaveBehind());
+            lane.push(Idle{true, true});
+            if (throws) throw std::runtime_error("its own");
+        };
+        for (const bool throws : {false, true})
+            QVERIFY_EXCEPTION_THROWN(lane.inSource("a", false, [&] { return leave(throws), 0; }), LeftBehind);
+        QVERIFY(outbox.drain().empty() && lane.leftBehind());
+    }
+
     void onlyAfterStopAndThePatience() {
         Held held;
         Engine engine(held.opener(), kNever);
@@ -54,10 +77,10 @@ class TestRestart : public QObject {
         QVERIFY(!engine.stuck());  // it runs, and nobody asked it to stop
         engine.stop();
         QTRY_VERIFY(engine.stuck());
-        QCOMPARE(engine.stuck()->path, std::string("/scripted/math"));
+        QCOMPARE(engine.stuck()->path, std::string("/scripted/poetry"));
         QVERIFY(!engine.stuck()->opening);
-        QCOMPARE(overdue({"/scripted/math", false, std::chrono::steady_clock::now() - std::chrono::milliseconds(7300)}),
-                 std::string("/scripted/math has not come back from a call after 7 s"));
+        QCOMPARE(overdue({"/scripted/poetry", false, std::chrono::steady_clock::now() - std::chrono::milliseconds(7300)}),
+                 std::string("/scripted/poetry has not come back from a call after 7 s"));
         held.hold->release();
         QTRY_VERIFY(!engine.stuck());
         QVERIFY(!engine.restart());  // it came back by itself: nothing is left behind
@@ -137,6 +160,18 @@ class TestRestart : public QObject {
         held.hold->release();
     }
 
+    void aStoppedLoadOpensNoMore() {
+        Held held;
+        Engine engine(held.opener());
+        held.hold->after(0);
+        engine.load({sessionOf({"slow to open", "math", "poetry"}), {}, false});
+        held.hold->awaitCall();
+        engine.stop();
+        held.hold->release();
+        QVERIFY(wait(engine).loaded.empty());
+        QCOMPARE(held.opened->load(), 1);
+    }
+
     /// Leaving does not wait for a call that does not return, and waits for one that does.
     void leaving() {
         Held held;
@@ -170,7 +205,7 @@ class TestRestart : public QObject {
         QTRY_COMPARE(offers(doc), 1);
         QVERIFY(doc.stuck());
         const Notice notice = doc.notices().back();
-        QVERIFY2(notice.sentence.starts_with("/scripted/math has not come back from a call after ") &&
+        QVERIFY2(notice.sentence.starts_with("/scripted/poetry has not come back from a call after ") &&
                      notice.sentence.find("loads the rack again") != std::string::npos,
                  notice.sentence.c_str());
         doc.dismiss(notice.id);
@@ -282,6 +317,7 @@ class TestRestart : public QObject {
         doc.restartEngine();
         QTRY_VERIFY(doc.ready() && !doc.busy());
         QCOMPARE(doc.session().sourceCount(), std::size_t{2});
+        QCOMPARE(held.opened->load(), 3 + 2);
         held.hold->release();
     }
 
@@ -339,6 +375,18 @@ class TestRestart : public QObject {
         QCOMPARE(said({"model"}), QStringList());
         compute::writeFile(root / "model", "other code");
         QCOMPARE(said({"model"}), QStringList(sentence));
+        {  // and where the file changes while the program runs
+            Document doc(nullptr, opener(scripts));
+            doc.setCodeIsNew([&](const std::string& sha256) { return known.insert(sha256).second; });
+            doc.setSession(sessionOf({(root / "model").string()}));
+            QTRY_VERIFY(!doc.status(0).info.weightsSha256.empty());
+            QVERIFY(doc.notices().empty());
+            compute::writeFile(root / "model", "code of today");
+            doc.setSession(sessionOf({(root / "poetry").string()}));
+            QTRY_VERIFY(doc.ready());
+            doc.setSession(sessionOf({(root / "model").string()}));
+            QTRY_COMPARE(doc.notices().size(), std::size_t{1});
+        }
         known.clear();  // it could not be remembered
         QCOMPARE(said({"model"}), QStringList(sentence));
     }
