@@ -174,6 +174,14 @@ void MainWindow::buildActions() {
            .glyph = {},
            .run = [this] { m_document.continueDecode(); }});
 
+    a.add({.id = "decode.restart",
+           .menu = decode,
+           .text = tr("Restart engine"),
+           .help = tr("Leave a source that does not stop behind, and load the rack again"),
+           .keys = {},
+           .glyph = {},
+           .run = [this] { m_document.restartEngine(); }});
+
     a.add({.id = "rack.add",
            .menu = rack,
            .text = tr("Add specialist…"),
@@ -287,50 +295,6 @@ void MainWindow::buildActions() {
            .keys = {},
            .glyph = {},
            .run = [this] { showAbout(); }});
-}
-
-void MainWindow::buildToolBar() {
-    auto* bar = addToolBar(tr("Main toolbar"));
-    bar->setObjectName(QStringLiteral("bar.main"));
-    bar->setMovable(false);
-    bar->setContextMenuPolicy(Qt::PreventContextMenu);
-    bar->toggleViewAction()->setVisible(false);
-    bar->setIconSize({16, 16});
-    const auto add = [&](const char* id, bool words) {
-        bar->addAction(m_actions->action(QLatin1String(id)));
-        auto* button = qobject_cast<QToolButton*>(bar->widgetForAction(m_actions->action(QLatin1String(id))));
-        button->setObjectName(QLatin1String("button.") + QLatin1String(id));
-        button->setAccessibleName(m_actions->action(QLatin1String(id))->text());
-        if (words) button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
-    };
-    add("file.open", false);
-    add("file.save", false);
-    bar->addSeparator();
-    add("edit.undo", false);
-    add("edit.redo", false);
-    bar->addSeparator();
-    add("decode.generate", true);
-    add("decode.step", false);
-    add("decode.pause", false);
-    add("decode.stop", false);
-    bar->addSeparator();
-    m_device = new QComboBox;
-    m_device->setObjectName(QStringLiteral("device"));
-    m_device->setAccessibleName(tr("Device"));
-    m_device->setToolTip(tr("Where the sources compute; changing it loads them again"));
-    m_device->addItem(QStringLiteral("cpu"), QStringLiteral("cpu"));
-    connect(m_device, &QComboBox::activated, this, [this](int row) {
-        attempt(m_document, [&] { m_document.setDevice(m_device->itemData(row).toString().toStdString()); });
-    });
-    bar->addWidget(m_device);
-    auto* space = new QWidget;
-    space->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
-    bar->addWidget(space);
-    for (const QString& name : Perspectives::names())
-        add(qPrintable(QStringLiteral("view.perspective.") + name), false);
-    bar->addSeparator();
-    add("view.theme", false);
-    add("view.palette", false);
 }
 
 void MainWindow::showAbout() {

@@ -30,6 +30,13 @@ bool joins(const fs::path& file) {
 
 }  // namespace
 
+bool isNewCode(QSettings& settings, const std::string& sha256) {
+    const QString key = QStringLiteral("code/") + QString::fromStdString(sha256);
+    if (settings.contains(key)) return false;
+    settings.setValue(key, true);
+    return true;
+}
+
 void MainWindow::openFiles(const std::vector<fs::path>& files) {
     bool first = m_document.session().base.path.empty();
     const bool beginning = first;

@@ -36,6 +36,8 @@ MainWindow::MainWindow(Document& document, QSettings& settings) : m_document(doc
     setDockOptions(AnimatedDocks | AllowNestedDocks | AllowTabbedDocks);
     setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
     m_facts = std::make_unique<LaneFacts>(document);
+    // Not of this window: the document may outlive it.
+    m_document.setCodeIsNew([&settings](const std::string& sha256) { return isNewCode(settings, sha256); });
     m_actions = std::make_unique<Actions>(document, this, *menuBar());
     buildDocks();
     m_perspectives = std::make_unique<Perspectives>(*this, m_docks);
@@ -121,6 +123,50 @@ void MainWindow::buildDocks() {
             [this] { m_actions->action(QStringLiteral("decode.generate"))->trigger(); });
 }
 
+void MainWindow::buildToolBar() {
+    auto* bar = addToolBar(tr("Main toolbar"));
+    bar->setObjectName(QStringLiteral("bar.main"));
+    bar->setMovable(false);
+    bar->setContextMenuPolicy(Qt::PreventContextMenu);
+    bar->toggleViewAction()->setVisible(false);
+    bar->setIconSize({16, 16});
+    const auto add = [&](const char* id, bool words) {
+        bar->addAction(m_actions->action(QLatin1String(id)));
+        auto* button = qobject_cast<QToolButton*>(bar->widgetForAction(m_actions->action(QLatin1String(id))));
+        button->setObjectName(QLatin1String("button.") + QLatin1String(id));
+        button->setAccessibleName(m_actions->action(QLatin1String(id))->text());
+        if (words) button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    };
+    add("file.open", false);
+    add("file.save", false);
+    bar->addSeparator();
+    add("edit.undo", false);
+    add("edit.redo", false);
+    bar->addSeparator();
+    add("decode.generate", true);
+    add("decode.step", false);
+    add("decode.pause", false);
+    add("decode.stop", false);
+    bar->addSeparator();
+    m_device = new QComboBox;
+    m_device->setObjectName(QStringLiteral("device"));
+    m_device->setAccessibleName(tr("Device"));
+    m_device->setToolTip(tr("Where the sources compute; changing it loads them again"));
+    m_device->addItem(QStringLiteral("cpu"), QStringLiteral("cpu"));
+    connect(m_device, &QComboBox::activated, this, [this](int row) {
+        attempt(m_document, [&] { m_document.setDevice(m_device->itemData(row).toString().toStdString()); });
+    });
+    bar->addWidget(m_device);
+    auto* space = new QWidget;
+    space->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+    bar->addWidget(space);
+    for (const QString& name : Perspectives::names())
+        add(qPrintable(QStringLiteral("view.perspective.") + name), false);
+    bar->addSeparator();
+    add("view.theme", false);
+    add("view.palette", false);
+}
+
 void MainWindow::buildStatusBar() {
     m_activity = new QLabel;
     m_activity->setObjectName(QStringLiteral("status.activity"));
@@ -177,6 +223,7 @@ void MainWindow::refreshStatus() {
     enable("decode.step", ready && !running);
     enable("decode.pause", running);
     enable("decode.stop", busy);
+    enable("decode.restart", m_document.stuck());
     enable("edit.undo", m_document.canUndo());
     enable("edit.redo", m_document.canRedo());
     m_actions->action(QStringLiteral("decode.pause"))->setChecked(m_document.paused());
@@ -287,6 +334,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     }
     m_document.stop();
     m_perspectives->save(m_settings);
+    m_settings.sync();  // leaving may wait for a source
     event->accept();
 }
 

@@ -28,6 +28,9 @@ namespace counterpoint::app {
 
 class LaneFacts;
 
+/// SPEC.md 2: whether it was never said of a file of this content that it runs code; from now on it was.
+bool isNewCode(QSettings& settings, const std::string& sha256);
+
 class MainWindow : public QMainWindow {
     Q_OBJECT
   public:

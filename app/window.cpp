@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <ctime>
 
+#include "app/interrupt.h"
 #include "app/mainwindow.h"
 #include "compute/error.h"
 #include "compute/files/atomicfile.h"
@@ -102,14 +103,34 @@ void resizeTo(MainWindow& window, const QSize& size) {
 
 /// Of a picture where none is asked for: there is no screen whose size it could take.
 constexpr QSize kPictureSize(1600, 1000);
+constexpr int kSignalMs = 100;
+
+/// As `run` does: a signal stops what decodes or loads; of a call that does not return the notice is the failure.
+void throwIfAsked(const Interrupt& interrupt, const model::Document& document) {
+    if (!interrupt.asked()) return;
+    for (const model::Notice& notice : document.notices())
+        if (notice.restarts) throw compute::Error({.what = "stopped by a signal; " + notice.sentence});
+    throw compute::Error({.what = "stopped by a signal, before the picture was there"});
+}
 
 int screenshot(MainWindow& window, const WindowOptions& options) {
+    const Interrupt interrupt;
     model::Document& document = window.document();
+    document.setCodeIsNew([](const std::string&) { return false; });  // the same picture, the first time too
+    QTimer watch;  // nothing but the event loop may touch the document
+    QObject::connect(&watch, &QTimer::timeout, &window, [&] {
+        if (interrupt.asked()) document.stop();
+    });
+    watch.start(kSignalMs);
     openAll(window, options);
-    waitFor(document, [&] { return document.ready() || !document.busy(); });
+    waitFor(document, [&] { return document.ready() || !document.busy() || document.stuck(); });
+    throwIfAsked(interrupt, document);
     throwFailure(document);
     document.generate();
-    waitFor(document, [&] { return !document.busy() && (document.trace() != nullptr || !document.notices().empty()); });
+    waitFor(document, [&] {
+        return document.stuck() || (!document.busy() && (document.trace() != nullptr || !document.notices().empty()));
+    });
+    throwIfAsked(interrupt, document);
     throwFailure(document);
     const QSize asked = options.size.isEmpty() ? kPictureSize : options.size;
     const std::vector<model::Notice> said = document.notices();

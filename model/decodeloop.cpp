@@ -24,11 +24,11 @@ double milliseconds(Clock::duration d) { return std::chrono::duration<double, st
 
 class Decoder {
   public:
-    Decoder(LoadedRack& rack, const DecodeRequest& request, const DecodeControls& controls, Outbox& outbox)
-        : m_rack(rack), m_request(request), m_controls(controls), m_outbox(outbox), m_session(request.session) {}
+    Decoder(LoadedRack& rack, const DecodeRequest& request, const DecodeControls& controls, Lane& lane)
+        : m_rack(rack), m_request(request), m_controls(controls), m_lane(lane), m_session(request.session) {}
 
     void run() {
-        if (m_rack.require(m_session, !m_request.feedAll, m_outbox, m_controls.stop) == Outcome::Cancelled) return end("user");
+        if (m_rack.require(m_session, !m_request.feedAll, m_lane, m_controls.stop) == Outcome::Cancelled) return end("user");
         start();
         const bool score = m_session.mode == Mode::Score && m_request.ids.empty();
         m_scoring = score;
@@ -68,7 +68,7 @@ class Decoder {
         m_maxNewTokens = m_session.decoding.maxNewTokens;
         for (std::size_t i = 0; i < m_tokens.size(); ++i)
             m_bytes.push_back(standingBytes(tokenizer.get(), m_tokens, i));
-        m_outbox.push(TraceStarted{m_request.trace, m_tokens, m_bytes, m_promptLength, m_session.sourceNames(), m_store, tokenizer,
+        m_lane.push(TraceStarted{m_request.trace, m_tokens, m_bytes, m_promptLength, m_session.sourceNames(), m_store, tokenizer,
                                    m_rack.statedStopIds(m_session), m_session.decoding.seed});
     }
 
@@ -96,7 +96,7 @@ class Decoder {
             const Position first = m_store->end() > 0 ? m_store->end() : m_firstRow;
             const Position last = std::min(length(), first + kPrefillRows - 1);
             std::vector<compute::RawRows> rows;
-            if (last > p) m_outbox.push(Progress{"Reading the prompt", static_cast<double>(first) / static_cast<double>(length()), {}});
+            if (last > p) m_lane.push(Progress{"Reading the prompt", static_cast<double>(first) / static_cast<double>(length()), {}});
             if (m_rack.forward(std::span(m_tokens).first(index(last)), first, rows, m_controls.stop) == Outcome::Cancelled)
                 return Outcome::Cancelled;
             for (const compute::RawRows& row : rows) m_store->append(row);
@@ -128,7 +128,7 @@ class Decoder {
             m_decodeMs += step->forwardMs + step->composeMs;
             if (m_newTokens == 1) m_firstMs = m_decodeMs;
         }
-        m_outbox.push(StepDone{m_request.trace, std::move(step)});
+        m_lane.push(StepDone{m_request.trace, std::move(step)});
         return true;
     }
 
@@ -170,13 +170,13 @@ class Decoder {
         const double milliseconds = apart ? m_decodeMs - m_firstMs : m_decodeMs;
         const auto steps = static_cast<double>(apart ? m_newTokens - 1 : m_newTokens);
         const double rate = milliseconds > 0 ? 1000.0 * steps / milliseconds : 0.0;
-        m_outbox.push(TraceEnded{m_request.trace, reason, m_stopId, rate});
+        m_lane.push(TraceEnded{m_request.trace, reason, m_stopId, rate});
     }
 
     LoadedRack& m_rack;
     const DecodeRequest& m_request;
     const DecodeControls& m_controls;
-    Outbox& m_outbox;
+    Lane& m_lane;
     const Session& m_session;
     std::vector<TokenId> m_tokens;
     std::vector<std::string> m_bytes;
@@ -210,8 +210,8 @@ compute::Step stepFor(const compute::Recipe& recipe, const compute::SourceRows<f
     return step;
 }
 
-void decodeTrace(LoadedRack& rack, const DecodeRequest& request, const DecodeControls& controls, Outbox& outbox) {
-    Decoder decoder(rack, request, controls, outbox);
+void decodeTrace(LoadedRack& rack, const DecodeRequest& request, const DecodeControls& controls, Lane& lane) {
+    Decoder decoder(rack, request, controls, lane);
     try {
         decoder.run();
     } catch (...) {

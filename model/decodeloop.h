@@ -15,7 +15,7 @@ struct DecodeControls {
     std::function<void()> waitWhilePaused;               ///< returns when not paused or stop is asked for
 };
 
-void decodeTrace(LoadedRack& rack, const DecodeRequest& request, const DecodeControls& controls, Outbox& outbox);
+void decodeTrace(LoadedRack& rack, const DecodeRequest& request, const DecodeControls& controls, Lane& lane);
 
 /// A step for the row `rows` under `recipe`; `token` is what the text has there (nullopt: what R3 draws). A very long
 /// row is composed on up to `threads` threads.

@@ -42,8 +42,8 @@ bool sameRack(const Session& a, const Session& b) {
 
 }  // namespace
 
-Document::Document(QObject* parent, SourceOpener opener)
-    : QObject(parent), m_private(std::make_unique<Private>()), m_engine(std::make_unique<Engine>(std::move(opener))) {
+Document::Document(QObject* parent, SourceOpener opener, std::chrono::milliseconds patience)
+    : QObject(parent), m_private(std::make_unique<Private>()), m_engine(std::make_unique<Engine>(std::move(opener), patience)) {
     m_private->saved = m_session;
     m_private->timer.setInterval(kTickMs);
     connect(&m_private->timer, &QTimer::timeout, this, &Document::tick);
@@ -350,14 +350,21 @@ PlotData Document::plot(std::string_view diagnosticId) const {
 // -- notices ----------------------------------------------------------------------------------------------------------
 
 void Document::notify(Notice::Level level, std::string sentence, std::string details, std::string about) {
-    const bool changed = retire([&](const Notice& n) { return !about.empty() && n.about == about; });
+    notify({.level = level, .sentence = std::move(sentence), .details = std::move(details), .about = std::move(about)});
+}
+
+void Document::notify(Notice notice) {
+    const bool changed = retire([&](const Notice& n) { return !notice.about.empty() && n.about == notice.about; });
     // The same fact about three sources is one line to read, not three.
-    const auto same = [&](const Notice& n) { return level == Notice::Level::Info && n.level == level && n.sentence == sentence; };
+    const auto same = [&](const Notice& n) {
+        return notice.level == Notice::Level::Info && n.level == notice.level && n.sentence == notice.sentence;
+    };
     if (std::any_of(m_notices.begin(), m_notices.end(), same)) {
         if (changed) Q_EMIT noticesChanged();
         return;
     }
-    m_notices.push_back({level, std::move(sentence), std::move(details), m_private->nextNotice++, std::move(about)});
+    notice.id = m_private->nextNotice++;
+    m_notices.push_back(std::move(notice));
     Q_EMIT noticesChanged();
 }
 

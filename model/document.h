@@ -7,6 +7,7 @@
 
 #include <QObject>
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -21,6 +22,7 @@ struct Notice {
     std::string sentence, details;
     int id = 0;
     std::string about;  ///< the operation it is an outcome of; empty: none
+    bool restarts = false;  ///< it has a button for Document::restartEngine
 };
 
 /// What is known of a source of the rack, for lights and hover.
@@ -33,8 +35,9 @@ struct SourceStatus {
 class Document : public QObject {
     Q_OBJECT
   public:
-    /// `opener`: how sources are opened (tests); empty: compute::openSource.
-    explicit Document(QObject* parent = nullptr, SourceOpener opener = {});
+    /// `opener`: how sources are opened (tests); empty: compute::openSource. `patience`: see Engine.
+    explicit Document(QObject* parent = nullptr, SourceOpener opener = {},
+                      std::chrono::milliseconds patience = Engine::kPatience);
     ~Document() override;
 
     // -- session ------------------------------------------------------------------------------------------------------
@@ -50,6 +53,8 @@ class Document : public QObject {
     /// A session, a model directory or a recording; throws Error, then nothing has changed. Where its sources cannot be loaded later,
     /// or are stopped loading, a notice says so and what was open and ready comes back, traces and undo included.
     void open(const std::filesystem::path& file);
+    /// Asked with the SHA-256 of a file that runs code, whenever one is opened: whether this was never said of it. Empty: it is said.
+    void setCodeIsNew(std::function<bool(const std::string& sha256)> isNew);
     /// Throws what open would, and changes nothing.
     static void check(const std::filesystem::path& file);
     void save(const std::filesystem::path& file);
@@ -66,6 +71,10 @@ class Document : public QObject {
     void branch(compute::Position position, compute::TokenId token);
     void pause(bool paused);
     void stop();
+    /// A call into a source still runs, the engine's patience after Stop; a notice says so until it returns.
+    bool stuck() const;
+    /// Leaves that call behind. The rack is loaded again, but not a source that hung while it was opened; session and traces stay.
+    void restartEngine();
     bool running() const { return m_running; }
     bool paused() const { return m_paused; }
     bool busy() const { return m_running || m_loading || m_recomposing; }
@@ -88,6 +97,7 @@ class Document : public QObject {
     const std::vector<Notice>& notices() const { return m_notices; }
     /// `about`: the operation this is the outcome of ("Exporting"): it takes the place of that operation's last one.
     void notify(Notice::Level level, std::string sentence, std::string details = {}, std::string about = {});
+    void notify(Notice notice);   ///< its id is given here
     /// The operation went well and there is nothing to say of it: what it said last is over.
     void settled(std::string_view about);
     void dismiss(int id);
@@ -120,6 +130,7 @@ class Document : public QObject {
     bool retire(const std::function<bool(const Notice&)>& over);
     Trace* present();
     void followEnd();
+    void watchStuck();              ///< offers to restart, and withdraws the offer
     void settle(bool decodeQuiet, bool analysisQuiet);   ///< after the outbox was emptied: what a quiet lane left open is over
     void on(const SourceLoaded& event);
     void on(const Loaded& event);

@@ -11,6 +11,7 @@ namespace counterpoint::model {
 
 namespace {
 
+constexpr const char* kStopping = "Stopping";  // what the notice is about
 constexpr int kRateMs = 500;       // a rate that changes faster cannot be read
 constexpr int kFewestTimed = 2;    // of a rate while it runs
 constexpr int kFewestDecoded = 5;  // of a rate at the end: the first step brings the prompt and what starts up
@@ -24,6 +25,7 @@ void Document::tick() {
     for (const Event& event : m_engine->drain())
         std::visit([this](const auto& e) { on(e); }, event);
     settle(decodeQuiet, analysisQuiet);
+    watchStuck();
     if (m_running && !m_paused && !p.rateClock.isValid() && p.decoded > 0) {
         // The first steps are not timed: with them came the load and the prompt.
         p.rateClock.start();
@@ -50,6 +52,34 @@ void Document::tick() {
     if (std::exchange(p.tellStatus, false)) Q_EMIT statusChanged();
     if (std::exchange(p.tellRecomposed, false)) Q_EMIT recomposed();
     if (!m_engine->decoding() && !m_engine->analysing() && !busy()) p.timer.stop();
+}
+
+void Document::watchStuck() {
+    Private& p = *m_private;
+    const std::optional<SourceCall> call = m_engine->stuck();
+    if (call.has_value() == p.stuck) return;
+    p.stuck = call.has_value();
+    p.tellStatus = true;
+    if (!call) return settled(kStopping);
+    const std::string again = call->opening ? "" : " and loads the rack again";
+    notify({.level = Notice::Level::Warning,
+            .sentence = overdue(*call) + " and does not stop; restarting the engine leaves it behind" + again +
+                        ", and session and traces stay.",
+            .details = "Until the program ends it keeps its memory and a processor core; what it answers after all is thrown away.",
+            .about = kStopping,
+            .restarts = true});
+}
+
+bool Document::stuck() const { return m_private->stuck; }
+
+void Document::restartEngine() {
+    const std::optional<SourceCall> call = m_engine->stuck();
+    if (!call || !m_engine->restart()) return;  // it has come back by now
+    tick();                                     // what was decoded, and that it ended; what was open before a load is open again
+    bool hung = false;
+    for (std::size_t i = 0; call->opening && i < m_session.sourceCount(); ++i)
+        hung = hung || m_session.resolve(m_session.source(i).path).string() == call->path;
+    if (!m_loading && (m_ready || !hung)) loadSources();
 }
 
 void Document::on(const SourceLoaded& e) {
@@ -180,6 +210,8 @@ void Document::on(const Recomposed& e) {
 
 void Document::on(const Hashed& e) {
     m_private->hashes[e.path] = e.sha256;
+    if (e.runsCode && (!m_private->codeIsNew || m_private->codeIsNew(e.sha256)))
+        notify(Notice::Level::Warning, runsCodeSentence(e.path));
     for (auto& [key, status] : m_private->sources)
         if (status.info.path == e.path) status.info.weightsSha256 = e.sha256;
     for (std::size_t i = 0; i < m_session.sourceCount(); ++i) {

@@ -12,6 +12,8 @@ void Document::check(const fs::path& file) {
     (void)openSession(file, warnings);
 }
 
+void Document::setCodeIsNew(std::function<bool(const std::string& sha256)> isNew) { m_private->codeIsNew = std::move(isNew); }
+
 void Document::open(const fs::path& file) {
     std::vector<std::string> warnings;
     Session session = openSession(file, warnings);

@@ -44,6 +44,9 @@ struct Document::Private {
     bool dialsMoved = false;       ///< a what-if waits for the decode to end
     std::optional<Session> recomposing;   ///< dials of the generation under way
 
+    bool stuck = false;            ///< and the person was told
+    std::function<bool(const std::string&)> codeIsNew;
+
     QTimer timer;
     QElapsedTimer rateClock;       ///< since the last shown rate; invalid until steps are timed
     std::int64_t rateTokens = 0;   ///< since then

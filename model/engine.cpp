@@ -14,7 +14,12 @@
 
 namespace counterpoint::model {
 
-using compute::Outcome;
+namespace {
+
+constexpr int kNoTrace = -1;
+constexpr std::chrono::milliseconds kLook{20};
+
+}  // namespace
 
 struct Engine::State {
     struct Job {
@@ -23,17 +28,32 @@ struct Engine::State {
     };
     using DecodeLaneJob = std::variant<LoadRequest, DecodeRequest>;
 
-    explicit State(SourceOpener opener) : rack(std::move(opener)) {}
+    /// What a decode lane alone works on; with one that is left behind it goes.
+    struct Own {
+        Own(Outbox& outbox, const SourceOpener& opener) : lane(outbox), rack(opener) {}
+        Lane lane;
+        LoadedRack rack;
+        std::set<std::string> hashed;   ///< paths whose hash was asked for
+    };
 
+    State(SourceOpener sourceOpener, std::chrono::milliseconds patienceMs)
+        : opener(std::move(sourceOpener)), patience(patienceMs), decoding(std::make_shared<Own>(outbox, opener)) {}
+
+    const SourceOpener opener;
+    const std::chrono::milliseconds patience;
     Outbox outbox;
     std::mutex mutex;
     std::condition_variable wake;   ///< something was asked for, or pausing ended
-    bool quit = false;
+    std::condition_variable over;   ///< a lane has ended
+    bool quit = false, decodeOver = false;
 
     // Guarded by mutex: the decode lane's mailboxes.
+    std::shared_ptr<Own> decoding;
     std::deque<DecodeLaneJob> decodeJobs;
     std::stop_source decodeStop;
-    bool decodeBusy = false, decodeIsTrace = false, paused = false;
+    std::chrono::steady_clock::time_point stopAsked;   ///< of decodeStop
+    bool decodeBusy = false, paused = false;
+    int trace = kNoTrace;           ///< of the decode that runs
     std::optional<Session> dials;
 
     // Guarded by mutex: the analysis lane's mailboxes.
@@ -42,16 +62,12 @@ struct Engine::State {
     std::stop_source analysisStop;
     bool analysisBusy = false, analysisIsRecompose = false;
 
-    LoadedRack rack;                ///< decode lane only
-    std::set<std::string> hashed;   ///< decode lane only: paths whose hash was asked for
-    std::jthread decodeLane, analysisLane;
-
     /// The lanes' catcher: whatever is thrown becomes a Failure, and what there was before stays. `what`: its first word is
-    /// the operation.
-    template <class Work>
-    void guarded(const std::string& what, const Work& work) {
+    /// the operation. `outlet`: where the lane speaks.
+    template <class Outlet, class Work>
+    static void guarded(Outlet& outlet, const std::string& what, const Work& work) {
         const auto fail = [&](std::string sentence, std::string details) {
-            outbox.push(Failure{std::move(sentence), std::move(details), what.substr(0, what.find(' '))});
+            outlet.push(Failure{std::move(sentence), std::move(details), what.substr(0, what.find(' '))});
         };
         try {
             work();
@@ -61,35 +77,40 @@ struct Engine::State {
             fail(what + ": there is not enough memory; close traces or use smaller models.", {});
         } catch (const std::exception& e) {
             fail(what + " failed unexpectedly.", e.what());
+        } catch (const LeftBehind&) {
         } catch (...) {
             fail(what + " failed unexpectedly.", "an exception of unknown type");
         }
     }
 
-    void runDecodeLane() {
+    void runDecodeLane(Own& own) {
         std::unique_lock lock(mutex);
         for (;;) {
             wake.wait(lock, [&] { return quit || !decodeJobs.empty(); });
-            if (quit) return;
+            if (quit) break;
             DecodeLaneJob job = std::move(decodeJobs.front());
             decodeJobs.pop_front();
             decodeStop = std::stop_source();
             decodeBusy = true;
-            decodeIsTrace = std::holds_alternative<DecodeRequest>(job);
+            const auto* request = std::get_if<DecodeRequest>(&job);
+            trace = request != nullptr ? request->trace : kNoTrace;
             const std::stop_token stop = decodeStop.get_token();
             lock.unlock();
-            if (const auto* load = std::get_if<LoadRequest>(&job))
-                guarded("Loading", [&] { (void)rack.load(*load, outbox, stop); });
+            if (request != nullptr)
+                guarded(own.lane, "Decoding", [&] { decode(own, *request, stop); });
             else
-                guarded("Decoding", [&] { decode(std::get<DecodeRequest>(job), stop); });
-            hashNew();
+                guarded(own.lane, "Loading", [&] { (void)own.rack.load(std::get<LoadRequest>(job), own.lane, stop); });
+            if (own.lane.leftBehind()) return;  // another lane has the mailboxes
+            hashNew(own);
             lock.lock();
             decodeBusy = false;
             outbox.push(Idle{decodeJobs.empty(), analysisIdle()});
         }
+        decodeOver = true;
+        over.notify_all();
     }
 
-    void decode(const DecodeRequest& request, const std::stop_token& stop) {
+    void decode(Own& own, const DecodeRequest& request, const std::stop_token& stop) {
         const DecodeControls controls{
             .stop = stop,
             .takeRecipe =
@@ -102,22 +123,35 @@ struct Engine::State {
                     std::unique_lock lock(mutex);
                     wake.wait(lock, [&] { return !paused || quit || stop.stop_requested(); });
                 }};
-        decodeTrace(rack, request, controls, outbox);
+        decodeTrace(own.rack, request, controls, own.lane);
     }
 
-    /// Weights that were opened and not hashed yet, on the other lane.
-    void hashNew() {
-        for (const std::string& path : rack.paths()) {
-            if (!std::filesystem::exists(path) || !hashed.insert(path).second) continue;
+    /// Weights that were opened and not hashed yet, on the other lane; a file that runs code each time it is opened.
+    void hashNew(Own& own) {
+        for (const auto& [path, runsCode] : own.rack.takeOpened()) {
+            if (!std::filesystem::exists(path) || (!own.hashed.insert(path).second && !runsCode)) continue;
             const std::scoped_lock lock(mutex);
-            jobs.push_back({[this, path](const std::stop_token& stop) {
+            jobs.push_back({[this, path = path, runsCode = runsCode](const std::stop_token& stop) {
                                 std::string hash = compute::hashWeights(path, stop);
-                                if (!hash.empty()) outbox.push(Hashed{path, std::move(hash)});
+                                if (!hash.empty()) outbox.push(Hashed{path, std::move(hash), runsCode});
                             },
                             "Hashing " + path});
         }
         wake.notify_all();
     }
+
+    /// With the mutex held, as the three below.
+    void askToStop() {
+        if (decodeStop.request_stop()) stopAsked = std::chrono::steady_clock::now();
+    }
+
+    std::optional<SourceCall> stuck() const {
+        const bool asked = decodeBusy && decodeStop.stop_requested();
+        if (!asked || std::chrono::steady_clock::now() - stopAsked < patience) return std::nullopt;
+        return decoding->lane.call();
+    }
+
+    bool leaveBehind() { return stuck() && decoding->lane.leaveBehind(); }
 
     bool analysisIdle() const { return !analysisBusy && jobs.empty() && !recompose; }
 
@@ -132,13 +166,13 @@ struct Engine::State {
             if (auto request = std::exchange(recompose, std::nullopt)) {
                 analysisIsRecompose = true;
                 lock.unlock();
-                guarded("Recomposing", [&] { (void)recomposeTrace(*request, outbox, stop); });
+                guarded(outbox, "Recomposing", [&] { (void)recomposeTrace(*request, outbox, stop); });
             } else {
                 const Job job = std::move(jobs.front());
                 jobs.pop_front();
                 analysisIsRecompose = false;
                 lock.unlock();
-                guarded(job.what, [&] { job.work(stop); });
+                guarded(outbox, job.what, [&] { job.work(stop); });
             }
             lock.lock();
             analysisBusy = false;
@@ -146,7 +180,15 @@ struct Engine::State {
         }
     }
 
-    /// Decode requests that have not begun end as if stopped. Called with the mutex held.
+    /// An engine that is gone has no more to do; a lane that was left behind keeps the State alive.
+    void drop() {
+        jobs.clear();
+        decodeJobs.clear();
+        recompose.reset();
+        (void)outbox.drain();
+    }
+
+    /// Decode requests that have not begun end as if stopped.
     void dropWaiting(bool loadsToo) {
         std::deque<DecodeLaneJob> kept;
         for (DecodeLaneJob& job : decodeJobs) {
@@ -159,23 +201,32 @@ struct Engine::State {
     }
 };
 
-Engine::Engine(SourceOpener opener)
-    : m_state(std::make_unique<State>(opener ? std::move(opener) : SourceOpener(compute::openSource))) {
-    State& s = *m_state;
-    s.decodeLane = std::jthread([&s] { s.runDecodeLane(); });
-    s.analysisLane = std::jthread([&s] { s.runAnalysisLane(); });
-}
+Engine::Engine(SourceOpener opener, std::chrono::milliseconds patience)
+    : m_state(std::make_shared<State>(opener ? std::move(opener) : SourceOpener(compute::openSource), patience)),
+      m_decodeLane([state = m_state, own = m_state->decoding] { state->runDecodeLane(*own); }),
+      m_analysisLane([state = m_state] { state->runAnalysisLane(); }) {}
 
 Engine::~Engine() {
+    bool left = false;
     {
-        const std::scoped_lock lock(m_state->mutex);
+        std::unique_lock lock(m_state->mutex);
         m_state->quit = true;
-        m_state->decodeStop.request_stop();
+        m_state->askToStop();
         m_state->analysisStop.request_stop();
+        m_state->wake.notify_all();
+        const auto isOver = [&] { return m_state->decodeOver; };
+        m_state->over.wait_until(lock, m_state->stopAsked + m_state->patience, isOver);
+        while (!isOver() && !left) {  // one that is in no call comes back
+            left = m_state->leaveBehind();
+            if (!left) m_state->over.wait_for(lock, kLook, isOver);
+        }
     }
-    m_state->wake.notify_all();
-    m_state->decodeLane.join();
-    m_state->analysisLane.join();
+    if (left)
+        m_decodeLane.detach();
+    else
+        m_decodeLane.join();
+    m_analysisLane.join();
+    m_state->drop();
 }
 
 void Engine::load(LoadRequest request) {
@@ -192,7 +243,7 @@ void Engine::decode(DecodeRequest request) {
         const std::scoped_lock lock(m_state->mutex);
         m_state->dropWaiting(false);
         m_state->dials.reset();  // the request carries the newest
-        if (m_state->decodeBusy && m_state->decodeIsTrace) m_state->decodeStop.request_stop();
+        if (m_state->decodeBusy && m_state->trace != kNoTrace) m_state->askToStop();
         m_state->decodeJobs.emplace_back(std::move(request));
     }
     m_state->wake.notify_all();
@@ -215,11 +266,32 @@ void Engine::stop() {
     {
         const std::scoped_lock lock(m_state->mutex);
         m_state->dropWaiting(true);
-        m_state->decodeStop.request_stop();
+        m_state->askToStop();
         // A lane that had not begun says nothing by itself.
         if (!m_state->decodeBusy) m_state->outbox.push(Idle{true, m_state->analysisIdle()});
     }
     m_state->wake.notify_all();
+}
+
+std::optional<SourceCall> Engine::stuck() const {
+    const std::scoped_lock lock(m_state->mutex);
+    return m_state->stuck();
+}
+
+bool Engine::restart() {
+    State& s = *m_state;
+    {
+        const std::scoped_lock lock(s.mutex);
+        if (!s.leaveBehind()) return false;
+        if (s.trace != kNoTrace) s.outbox.push(TraceEnded{s.trace, "user", compute::kNoToken, 0});
+        s.dropWaiting(false);
+        s.decodeBusy = false;
+        s.decoding = std::make_shared<State::Own>(s.outbox, s.opener);
+        s.outbox.push(Idle{s.decodeJobs.empty(), s.analysisIdle()});
+    }
+    m_decodeLane.detach();
+    m_decodeLane = std::jthread([state = m_state, own = s.decoding] { state->runDecodeLane(*own); });
+    return true;
 }
 
 void Engine::recompose(RecomposeRequest request) {
@@ -251,6 +323,18 @@ bool Engine::analysing() const {
 
 std::vector<Event> Engine::drain() { return m_state->outbox.drain(); }
 
+std::string overdue(const SourceCall& call) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - call.since);
+    return call.path + (call.opening ? " has not finished opening after " : " has not come back from a call after ") +
+           std::to_string(seconds.count()) + " s";
+}
+
+std::string runsCodeSentence(const std::string& path) {
+    return path + " is a TorchScript file: decoding with it runs code of whoever made it.";
+}
+
 void Engine::waitForEvents() { m_state->outbox.wait(); }
+
+void Engine::waitForEvents(std::chrono::milliseconds atMost) { m_state->outbox.wait(atMost); }
 
 }  // namespace counterpoint::model

@@ -2,17 +2,22 @@
 // Engine: the two lanes of work, each a std::jthread with one owner. decode: sources and KV caches; analysis: recompose, export.
 // Requests go in through mailboxes (latest wins for recipes), results come out as values through a lossless outbox that a
 // timer on the window thread drains (<= 30 Hz). No payload in a Qt signal; nothing with a mutex, tensor or QObject crosses.
-// Both lanes are joined in the destructor, which asks them to stop first. Thread: public methods from the owner's thread.
+// A lane that does not come back from a call into a source can be left behind (restart); a new one takes its place, and the old one
+// touches nothing of what others share. The destructor asks both lanes to stop and joins them, but for a decode lane that is in such a
+// call `patience` after it was asked: that one is left behind too. Thread: public methods from the owner's thread.
 
 #include "compute/error.h"
 #include "compute/sources/source.h"
 #include "model/trace.h"
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <variant>
 #include <vector>
 
@@ -68,13 +73,27 @@ struct TraceStarted { int trace; std::vector<compute::TokenId> tokens; std::vect
 struct StepDone { int trace; StepPtr step; };                                   ///< in order of position
 struct TraceEnded { int trace; std::string stop; compute::TokenId stopId; double tokensPerSecond; };
 struct Recomposed { int trace; std::uint64_t generation; std::vector<StepPtr> steps; bool last; compute::Position flip; };  ///< flip -1: none so far
-struct Hashed { std::string path; std::string sha256; };
+struct Hashed { std::string path; std::string sha256; bool runsCode = false; };  ///< runsCode: the file is a script
 struct Idle { bool decode; bool analysis; };
 using Event = std::variant<SourceLoaded, Loaded, Progress, Failure, TraceStarted, StepDone, TraceEnded, Recomposed, Hashed, Idle>;
 
+/// A call into a source that has not returned.
+struct SourceCall {
+    std::string path;
+    bool opening = false;                         ///< the source is being opened; else it computes
+    std::chrono::steady_clock::time_point since;
+};
+
+/// "/models/mine.pt has not come back from a call after 9 s": the beginning of a sentence.
+std::string overdue(const SourceCall& call);
+/// SPEC.md 2, of a source whose Hashed says so.
+std::string runsCodeSentence(const std::string& path);
+
 class Engine {
   public:
-    explicit Engine(SourceOpener opener = {});
+    /// SPEC.md 2: how long a call may take to return after Stop before it is spoken of.
+    static constexpr std::chrono::milliseconds kPatience{5000};
+    explicit Engine(SourceOpener opener = {}, std::chrono::milliseconds patience = kPatience);
     ~Engine();
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
@@ -84,6 +103,11 @@ class Engine {
     void setRecipeSession(Session session);       ///< mailbox: dials of the running decode, from the next step on
     void pause(bool paused);
     void stop();                                  ///< decode lane: before the next token; TraceEnded with stop "user"
+    /// The call that holds the decode lane up, `patience` after it was asked to stop.
+    std::optional<SourceCall> stuck() const;
+    /// Leaves the decode lane behind in its call: decodes, its own and those that wait, end with stop "user"; a load that waits stays. The
+    /// new lane has no source open. The old thread runs on as long as its call does. False where it has come back by now: nothing is done.
+    bool restart();
     void recompose(RecomposeRequest request);     ///< replaces one not yet finished
     void run(std::function<void(std::stop_token)> job, std::string what);  ///< analysis lane: exports; a throw becomes Failure
     bool decoding() const;                        ///< the decode lane has work, loading included
@@ -91,10 +115,12 @@ class Engine {
     std::vector<Event> drain();
     /// Blocks until the outbox is not empty; every job ends with an Idle event. For commands that wait without a timer.
     void waitForEvents();
+    void waitForEvents(std::chrono::milliseconds atMost);
 
   private:
     struct State;
-    std::unique_ptr<State> m_state;
+    std::shared_ptr<State> m_state;               ///< the lanes' too: one that was left behind may outlive the engine
+    std::jthread m_decodeLane, m_analysisLane;
 };
 
 }  // namespace counterpoint::model

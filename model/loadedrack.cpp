@@ -13,15 +13,16 @@ using compute::TokenId;
 
 namespace {
 
-/// A member of the ensemble that leaves the source to the rack, which outlives ensembles.
+/// A member of the ensemble that leaves the source to the rack, which outlives ensembles. The lane knows while it computes.
 class BorrowedSource : public compute::Source {
   public:
-    explicit BorrowedSource(std::shared_ptr<compute::Source> source) : m_source(std::move(source)) {}
+    BorrowedSource(std::shared_ptr<compute::Source> source, std::string path, Lane& lane)
+        : m_source(std::move(source)), m_path(std::move(path)), m_lane(lane) {}
     const compute::SourceInfo& info() const override { return m_source->info(); }
     std::shared_ptr<const compute::Tokenizer> tokenizer() const override { return m_source->tokenizer(); }
     std::span<const TokenId> recorded() const override { return m_source->recorded(); }
     Outcome forward(std::span<const TokenId> ids, std::int64_t rows, std::span<float> logits, std::stop_token stop) override {
-        return m_source->forward(ids, rows, logits, stop);
+        return m_lane.inSource(m_path, false, [&] { return m_source->forward(ids, rows, logits, stop); });
     }
     Position length() const override { return m_source->length(); }
     void rewind(Position length) override { m_source->rewind(length); }
@@ -29,6 +30,8 @@ class BorrowedSource : public compute::Source {
 
   private:
     std::shared_ptr<compute::Source> m_source;
+    std::string m_path;
+    Lane& m_lane;
 };
 
 /// What a session may name but this build does not compute is refused by name: leaving it out would change the result silently.
@@ -66,16 +69,19 @@ bool sameSources(const Session& a, const Session& b) {
 }  // namespace
 
 std::shared_ptr<compute::Source> LoadedRack::take(std::span<const Slot> taken, const Slot& wanted, bool keep,
-                                                  const compute::OpenOptions& options, std::stop_token stop) const {
+                                                  const compute::OpenOptions& options, Lane& lane, std::stop_token stop) {
     for (const Slot& slot : taken)
         if (slot.source && slot.key == wanted.key) return slot.source->fork();
     if (keep)
         for (const Slot& slot : m_slots)
             if (slot.source && slot.key == wanted.key) return slot.source;
-    return m_opener(wanted.path, options, stop);
+    if (stop.stop_requested()) return nullptr;
+    auto source = lane.inSource(wanted.path, true, [&] { return m_opener(wanted.path, options, stop); });
+    if (source) m_opened.push_back({wanted.path, source->info().kind == "torchscript"});
+    return source;
 }
 
-Outcome LoadedRack::load(const LoadRequest& request, Outbox& outbox, std::stop_token stop) {
+Outcome LoadedRack::load(const LoadRequest& request, Lane& lane, std::stop_token stop) {
     const Session& session = request.session;
     requireBuilt(session);
     const bool keep = m_options.device == request.options.device && m_options.dtype == request.options.dtype &&
@@ -93,12 +99,12 @@ Outcome LoadedRack::load(const LoadRequest& request, Outbox& outbox, std::stop_t
         options.sourceInFile = entry.sourceInFile;
         options.tokenizer = entry.tokenizer.empty() ? std::string() : session.resolve(entry.tokenizer).string();
         options.progress = [&](double fraction, std::string_view what) {
-            outbox.push(Progress{"Loading " + entry.name, fraction, {}});
+            lane.push(Progress{"Loading " + entry.name, fraction, {}});
             if (request.options.progress) request.options.progress(fraction, what);
         };
-        outbox.push(Progress{"Loading " + entry.name, -1, {}});
+        lane.push(Progress{"Loading " + entry.name, -1, {}});
         try {
-            slot.source = take(std::span(slots).first(i), slot, keep, options, stop);
+            slot.source = take(std::span(slots).first(i), slot, keep, options, lane, stop);
             if (!slot.source) return Outcome::Cancelled;
             if (i > 0) compute::requireComposable(session.base.name, *slots[0].source, entry.name, *slot.source);
         } catch (const Error& e) {
@@ -109,14 +115,14 @@ Outcome LoadedRack::load(const LoadRequest& request, Outbox& outbox, std::stop_t
         }
         slot.member = static_cast<int>(members.size());
         members.push_back({.name = entry.name,
-                           .source = std::make_unique<BorrowedSource>(slot.source),
+                           .source = std::make_unique<BorrowedSource>(slot.source, slot.path, lane),
                            .temperature = entry.temperature,
                            .prefix = {},
                            .used = records(session, i)});
         const auto tokenizer = slot.source->tokenizer();
         compute::SourceInfo info = slot.source->info();
         info.path = slot.path;
-        outbox.push(SourceLoaded{i, entry.name, slot.key, std::move(info), tokenizer ? tokenizer->fingerprint() : std::string()});
+        lane.push(SourceLoaded{i, entry.name, slot.key, std::move(info), tokenizer ? tokenizer->fingerprint() : std::string()});
     }
     if (stop.stop_requested()) return Outcome::Cancelled;
     // From here the old ensemble no longer knows what its sources hold.
@@ -132,25 +138,18 @@ Outcome LoadedRack::load(const LoadRequest& request, Outbox& outbox, std::stop_t
     m_prepared.reset();
     m_whole = true;
     notices.insert(notices.begin(), m_ensemble->notices().begin(), m_ensemble->notices().end());
-    outbox.push(Loaded{session, session.sourceNames(), std::move(notices), statedStopIds(session), tokenizer()});
+    lane.push(Loaded{session, session.sourceNames(), std::move(notices), statedStopIds(session), tokenizer()});
     return Outcome::Done;
 }
 
-Outcome LoadedRack::require(const Session& session, bool onlyUsed, Outbox& outbox, std::stop_token stop) {
+Outcome LoadedRack::require(const Session& session, bool onlyUsed, Lane& lane, std::stop_token stop) {
     bool open = m_whole && sameSources(m_session, session) && (onlyUsed || !m_onlyUsed);
     for (std::size_t i = 0; open && i < m_slots.size(); ++i) open = m_slots[i].source != nullptr || !records(session, i);
     if (open) {
         requireBuilt(session);
         return Outcome::Done;
     }
-    return load({session, m_options, onlyUsed}, outbox, stop);
-}
-
-std::vector<std::string> LoadedRack::paths() const {
-    std::set<std::string> paths;
-    for (const Slot& slot : m_slots)
-        if (slot.source) paths.insert(slot.path);
-    return {paths.begin(), paths.end()};
+    return load({session, m_options, onlyUsed}, lane, stop);
 }
 
 std::shared_ptr<const compute::Tokenizer> LoadedRack::tokenizer() const { return m_slots.front().source->tokenizer(); }

@@ -1,15 +1,17 @@
 #pragma once
-// LoadedRack: the open sources of a session's rack and the ensemble over them. Owned by the decode lane.
+// LoadedRack: the open sources of a session's rack and the ensemble over them. Owned by the decode lane: every call takes the same Lane,
+// and it must outlive the rack.
 // A load either replaces everything or leaves everything as it was; sources open under the same path, device and dtype are
 // kept. A source without a say that cannot be opened or does not fit the base is a notice, and gives no rows.
 // Indices are the session's: 0 = base, then specialists in rack order. Errors: Error. Thread: one owner.
 
-#include "model/outbox.h"
+#include "model/lane.h"
 
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace counterpoint::model {
@@ -18,11 +20,12 @@ class LoadedRack {
   public:
     explicit LoadedRack(SourceOpener opener) : m_opener(std::move(opener)) {}
 
-    compute::Outcome load(const LoadRequest& request, Outbox& outbox, std::stop_token stop);
+    compute::Outcome load(const LoadRequest& request, Lane& lane, std::stop_token stop);
     /// Loads unless the same sources are already open in the same order.
-    compute::Outcome require(const Session& session, bool onlyUsed, Outbox& outbox, std::stop_token stop);
-    /// Paths of what is open, without repetition.
-    std::vector<std::string> paths() const;
+    compute::Outcome require(const Session& session, bool onlyUsed, Lane& lane, std::stop_token stop);
+    struct Opened { std::string path; bool runsCode = false; };
+    /// What was opened since this was last asked.
+    std::vector<Opened> takeOpened() { return std::exchange(m_opened, {}); }
 
     std::shared_ptr<const compute::Tokenizer> tokenizer() const;
     std::int64_t vocabulary() const { return m_ensemble->vocabulary(); }
@@ -49,13 +52,14 @@ class LoadedRack {
         std::int64_t prefixLength = 0;
     };
     std::shared_ptr<compute::Source> take(std::span<const Slot> taken, const Slot& slot, bool keep,
-                                          const compute::OpenOptions& options, std::stop_token stop) const;
+                                          const compute::OpenOptions& options, Lane& lane, std::stop_token stop);
     SourceOpener m_opener;
     compute::OpenOptions m_options;
     Session m_session;
     bool m_whole = false;  ///< m_session, m_slots and m_ensemble belong together
     bool m_onlyUsed = false;
     std::vector<Slot> m_slots;
+    std::vector<Opened> m_opened;
     std::optional<compute::Ensemble> m_ensemble;
     std::optional<Session> m_prepared;
 };

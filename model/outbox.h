@@ -27,6 +27,10 @@ class Outbox {
         std::unique_lock lock(m_mutex);
         m_filled.wait(lock, [&] { return !m_events.empty(); });
     }
+    void wait(std::chrono::milliseconds atMost) {
+        std::unique_lock lock(m_mutex);
+        m_filled.wait_for(lock, atMost, [&] { return !m_events.empty(); });
+    }
 
   private:
     std::mutex m_mutex;

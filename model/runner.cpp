@@ -12,6 +12,8 @@ namespace counterpoint::model {
 
 namespace {
 
+constexpr std::chrono::milliseconds kLook{100};  // nothing is said of a call that does not return
+
 /// Reads the engine's events into a result until its trace has ended and both lanes are idle.
 class Collector {
   public:
@@ -54,7 +56,10 @@ class Collector {
         m_idle = false;  // an Idle heard before, the load's, is old; a Failure stands between this and the next
     }
     void operator()(const Recomposed&) {}
-    void operator()(const Hashed& e) { m_hashes[e.path] = e.sha256; }
+    void operator()(const Hashed& e) {
+        m_hashes[e.path] = e.sha256;
+        if (e.runsCode) m_result.notices.push_back(runsCodeSentence(e.path));
+    }
     void operator()(const Idle& e) { m_idle = e.decode && e.analysis; }
 
   private:
@@ -98,7 +103,7 @@ RunResult runSession(const Session& session, const RunOptions& options) {
     result.dtype = options.dtype;
     Collector collector(result, options);
     {
-        Engine engine(options.opener);
+        Engine engine(options.opener, options.patience);
         const std::stop_callback onStop(options.stop, [&engine] { engine.stop(); });
         compute::OpenOptions open;
         open.device = result.device;
@@ -113,8 +118,11 @@ RunResult runSession(const Session& session, const RunOptions& options) {
         engine.decode(std::move(request));
         if (options.stop.stop_requested()) engine.stop();
         bool stopped = false;
+        std::vector<std::string> left;
         while (!collector.finished()) {
-            engine.waitForEvents();
+            engine.waitForEvents(kLook);
+            if (const auto call = engine.stuck(); call && engine.restart())
+                left.push_back(overdue(*call) + " and does not stop; it is left behind.");
             for (Event& event : engine.drain()) std::visit(collector, event);
             if (collector.failedToLoad() && !std::exchange(stopped, true)) engine.stop();
             if (options.progress && !result.trace.steps.empty() && result.trace.stop.empty()) {
@@ -123,6 +131,7 @@ RunResult runSession(const Session& session, const RunOptions& options) {
                 options.progress({"Decoding", std::min(1.0, made / wanted), {}});
             }
         }
+        result.notices.insert(result.notices.end(), left.begin(), left.end());
     }
     result.failure = collector.failure();
     if (result.failure && (collector.failedToLoad() || result.trace.steps.empty())) raise(*result.failure);

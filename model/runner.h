@@ -19,7 +19,10 @@ struct RunOptions {
     std::set<std::string> dumps;        ///< "log_prob", "sources"
     std::function<void(const Progress&)> progress;
     SourceOpener opener;                ///< compute::openSource when empty
-    std::stop_token stop;               ///< asked for: ends before the next token with stop "user"; what was decoded is kept
+    /// Asked for: ends before the next token with stop "user"; what was decoded is kept. A call into a source that does not return
+    /// within `patience` is left behind on its own thread, and the notices say so.
+    std::stop_token stop;
+    std::chrono::milliseconds patience = Engine::kPatience;
 };
 
 struct RunResult {

@@ -276,6 +276,7 @@ constexpr std::array kDumps = {Dump{"log_prob", writeLogProb}, Dump{"sources", w
 
 /// Dumps and figures that would not belong to the new trace; what a person put there stays.
 void removeEarlierRun(const std::filesystem::path& directory) {
+    std::filesystem::remove(directory / "summary.json");  // written last: without it a run is no whole one
     for (const Dump& dump : kDumps) std::filesystem::remove(directory / (std::string(dump.name) + ".safetensors"));
     const std::filesystem::path figures = directory / "figures";
     std::error_code kept;

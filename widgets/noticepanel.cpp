@@ -8,6 +8,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "widgets/attempt.h"
 #include "widgets/icons.h"
 #include "widgets/palette.h"
 
@@ -51,6 +52,14 @@ class NoticeRow : public QWidget {
             line->addWidget(fold);
             column->addWidget(details);
         }
+        if (notice.restarts) {
+            m_restart = new QToolButton;
+            m_restart->setObjectName(QStringLiteral("restart"));
+            m_restart->setText(tr("Restart engine"));
+            m_restart->setToolTip(tr("Leave the call behind"));
+            m_restart->setAccessibleName(tr("Restart engine"));
+            line->addWidget(m_restart);
+        }
         m_close = new QToolButton;
         m_close->setObjectName(QStringLiteral("close"));
         m_close->setIcon(lineIcon(Glyph::Close));
@@ -60,6 +69,7 @@ class NoticeRow : public QWidget {
         line->addWidget(m_close);
     }
     QToolButton* closeButton() { return m_close; }
+    QToolButton* restartButton() { return m_restart; }  ///< null: it has none
 
   protected:
     void paintEvent(QPaintEvent*) override {
@@ -72,7 +82,7 @@ class NoticeRow : public QWidget {
 
   private:
     Level m_level;
-    QToolButton* m_close;
+    QToolButton *m_close = nullptr, *m_restart = nullptr;
 };
 
 }  // namespace
@@ -115,6 +125,9 @@ void NoticePanel::refresh() {
         const model::Notice& notice = notices[notices.size() - 1 - k];
         auto* row = new NoticeRow(notice, this);
         connect(row->closeButton(), &QToolButton::clicked, this, [this, id = notice.id] { m_document.dismiss(id); });
+        if (QToolButton* restart = row->restartButton())
+            connect(restart, &QToolButton::clicked, this,
+                    [this] { attempt(m_document, [this] { m_document.restartEngine(); }); });
         m_rows->addWidget(row);
     }
     if (notices.size() > shown) {

@@ -9,10 +9,11 @@
 namespace counterpoint::app {
 
 int replayCommand(const Arguments& arguments) {
-    const Interrupt interrupt;  // first: from here on a signal is answered
+    Interrupt interrupt;  // first: from here on a signal is answered
     model::RunOptions options = engineOptions(arguments);
     if (!arguments.has("--device")) options.device.clear();  // the run's own
     options.stop = interrupt.token();
+    interrupt.setLastWords(arguments.words[0] + ": ended by a second signal, before the replay was compared.");
     ProgressLine line;
     options.progress = [&line](const model::Progress& progress) { line.show(progress); };
     const model::ReplayVerdict verdict = model::replay(arguments.words[0], options);

@@ -67,7 +67,7 @@ std::string summaryOf(const model::Trace& trace) {
 }  // namespace
 
 int runCommand(const Arguments& arguments) {
-    const Interrupt interrupt;  // first: from here on a signal is answered
+    Interrupt interrupt;  // first: from here on a signal is answered
     if (arguments.words[0].empty()) throw UsageError("the name of the session is empty");
     const std::filesystem::path out = arguments.required("--out");
     model::RunOptions options = engineOptions(arguments);
@@ -79,6 +79,7 @@ int runCommand(const Arguments& arguments) {
     tell("warning", warnings);
     model::requireSourcesOutside(session, out);
     const RunFolder folder(out);
+    interrupt.setLastWords(out.string() + ": ended by a second signal, before the run was written there whole.");
 
     options.stop = interrupt.token();
     ProgressLine line;

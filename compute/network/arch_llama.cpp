@@ -62,11 +62,7 @@ Shape mistralShape(const compute::Json& json, const std::string& where) {
     Shape s = readSizes(config, kMistral.name);
     s.activation = readActivation(config, "hidden_act", "silu");
     s.rotaries = {readRotary(config, s)};
-    const std::int64_t window = readWindow(config, 4096);
-    if (window > 0)
-        s.kinds = readKinds(config, s, window, kAlways);
-    else
-        s.kinds = readKinds(config, s, 0, kNever);
+    s.kinds = readKinds(config, s, readWindow(config, 4096), kAlways);
     return s;
 }
 

@@ -261,8 +261,6 @@ std::unique_ptr<compute::Source> openScript(const std::filesystem::path& file,
                              .what = "the script has no 'forward'",
                              .expected = "forward(ids [B, T]) that gives logits [B, T, V]"});
             info.logitWidth = script->width = ScriptEngine(script).tried();
-            info.notices.insert(info.notices.begin(),
-                                "a TorchScript file: decoding with it runs code of whoever made it");
             if (tokenizer != nullptr)
                 tellAboutPadding(tokenizer->size(), info);
             else

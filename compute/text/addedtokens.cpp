@@ -20,12 +20,21 @@ AddedTokenSplitter::AddedTokenSplitter(std::vector<AddedToken> tokens, std::vect
     : m_tokens(std::move(tokens)), m_contents(std::move(contents)) {
     for (std::size_t i = 0; i < m_tokens.size(); ++i)
         if (!m_contents[i].empty()) m_byFirstByte[static_cast<unsigned char>(m_contents[i][0])].push_back(i);
-    // Of two tokens with one content the special one is found, else the first.
-    for (std::vector<std::size_t>& bucket : m_byFirstByte)
+    // Of tokens with one content the first is found, and is special where one of them is (as in the package).
+    for (std::vector<std::size_t>& bucket : m_byFirstByte) {
         std::stable_sort(bucket.begin(), bucket.end(), [&](std::size_t a, std::size_t b) {
             if (m_contents[a].size() != m_contents[b].size()) return m_contents[a].size() > m_contents[b].size();
-            return m_tokens[a].special && !m_tokens[b].special;
+            return m_contents[a] < m_contents[b];
         });
+        std::size_t kept = 0;
+        for (const std::size_t i : bucket) {
+            if (kept > 0 && m_contents[bucket[kept - 1]] == m_contents[i])
+                m_tokens[bucket[kept - 1]].special = m_tokens[bucket[kept - 1]].special || m_tokens[i].special;
+            else
+                bucket[kept++] = i;
+        }
+        bucket.resize(kept);
+    }
 }
 
 std::vector<AddedTokenSplitter::Part> AddedTokenSplitter::split(std::string_view text, bool controlTokens) const {
@@ -43,7 +52,7 @@ std::vector<AddedTokenSplitter::Part> AddedTokenSplitter::split(std::string_view
         const std::size_t end = at + m_contents[*hit].size();
         // A match that does not count hides what lies in it all the same.
         if ((controlTokens || !token.special) && (!token.singleWord || standsAlone(text, at, end))) {
-            const std::size_t left = token.lstrip ? std::max(begin, unicode::trimmedLeft(text, 0, at)) : at;
+            const std::size_t left = token.lstrip ? unicode::trimmedLeft(text, begin, at) : at;
             if (left > begin) parts.push_back({text.substr(begin, left - begin), kNoToken});
             parts.push_back({{}, token.id});
             begin = token.rstrip ? unicode::trimmedRight(text, end) : end;

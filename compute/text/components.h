@@ -5,7 +5,8 @@
 //                  ByteLevel
 //   pre_tokenizer  Sequence, ByteLevel, Split, Digits, Metaspace, Punctuation, Whitespace, WhitespaceSplit,
 //                  CharDelimiterSplit, BertPreTokenizer, FixedLength
-//   post_processor Sequence, ByteLevel, TemplateProcessing, BertProcessing, RobertaProcessing
+//   post_processor Sequence, ByteLevel, TemplateProcessing, BertProcessing, RobertaProcessing; no second one that puts
+//                  tokens around the text
 //   decoder        Sequence, ByteLevel, Metaspace, Replace, ByteFallback, Strip, WordPiece; after Fuse only one Strip
 //   of
 //                  a space at the start; none: the pieces with a space between

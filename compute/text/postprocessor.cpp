@@ -29,7 +29,6 @@ std::vector<Mark> marksOf(const std::string& name, const Json& specialTokens, co
 
 void addTemplate(const Json& component, Surroundings& result, const std::string& where) {
     const Json specialTokens = component.value("special_tokens", Json::object());
-    std::vector<Mark> before;
     bool beforeText = true;
     for (const Json& part : listField(component, "single", where)) {
         if (part.is_object() && part.contains("Sequence")) {
@@ -40,10 +39,9 @@ void addTemplate(const Json& component, Surroundings& result, const std::string&
         if (!part.is_object() || !part.contains("SpecialToken"))
             throw Error({.where = where, .what = "a part of the post_processor's template is neither token nor text"});
         const std::string name = stringField(part["SpecialToken"], "id", "", where);
-        std::vector<Mark>& side = beforeText ? before : result.after;
+        std::vector<Mark>& side = beforeText ? result.before : result.after;
         for (Mark& mark : marksOf(name, specialTokens, where)) side.push_back(std::move(mark));
     }
-    result.before.insert(result.before.begin(), before.begin(), before.end());
 }
 
 Mark pairField(const Json& component, const char* key, const std::string& where) {
@@ -58,10 +56,13 @@ void add(const Json& component, Surroundings& result, const std::string& where) 
     const std::string type = componentType(component, where);
     if (type == "Sequence") {
         for (const Json& part : listField(component, "processors", where)) add(part, result, where);
+    } else if (type != "ByteLevel" && !(result.before.empty() && result.after.empty())) {
+        // The package would take what the first one put around the text for texts of a pair.
+        refuseComponent(where, "post_processor " + type + " after another");
     } else if (type == "TemplateProcessing") {
         addTemplate(component, result, where);
     } else if (type == "BertProcessing" || type == "RobertaProcessing") {
-        result.before.insert(result.before.begin(), pairField(component, "cls", where));
+        result.before.push_back(pairField(component, "cls", where));
         result.after.push_back(pairField(component, "sep", where));
     } else if (type != "ByteLevel") {  // ByteLevel only trims offsets, which are not used here
         refuseComponent(where, "post_processor " + type);

@@ -87,6 +87,12 @@ class TestWindowDials : public QObject {
             QCOMPARE(field->text(), QStringLiteral("0.75"));
             QCOMPARE(o.document.notices().size(), std::size_t{*junk != '\0' ? 1u : 0u});
         }
+        for (const char* junk : {"1,2,3", "1,5.0"}) {  // no thousands in it: not two ways to read it, but none
+            for (const model::Notice& notice : std::vector(o.document.notices())) o.document.dismiss(notice.id);
+            type(junk);
+            QCOMPARE(o.document.notices().size(), std::size_t{1});
+            QVERIFY(o.document.notices()[0].sentence.find("is not a number") != std::string::npos);
+        }
         type("0.5");
         QCOMPARE(o.document.session().specialists[0].weight, 0.5);
         field->selectAll();
@@ -125,9 +131,11 @@ class TestWindowDials : public QObject {
                      : field->text() == shown,
                  qPrintable(field->text()));
         QCOMPARE(field->toolTip(), hover);
+        const std::size_t told = o.document.notices().size();
         field->setFocus();
-        QTest::keyClick(field, Qt::Key_Return);  // nothing was typed: nothing changes
+        QTest::keyClick(field, Qt::Key_Return);  // nothing was typed: nothing changes, nothing is said
         QCOMPARE(o.document.session().specialists[0].weight, weight);
+        QCOMPARE(o.document.notices().size(), told);
         QVERIFY(!field->text().contains(QChar(0x2026)));
         field->selectAll();
         QTest::keyClicks(field, QStringLiteral("1e300"));

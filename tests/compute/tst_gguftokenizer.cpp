@@ -8,27 +8,12 @@
 #include "tests/support/gguftokens.h"
 #include "tests/support/models.h"
 #include "tests/support/randomtext.h"
-#include "tests/support/scratch.h"
+#include "tests/support/tokenizerfolder.h"
 
 using namespace counterpoint::compute;
 using namespace counterpoint::tests;
 
 namespace {
-
-std::vector<std::string> splitBy(const std::string& text, const std::string& mark) {
-    std::vector<std::string> parts;
-    std::size_t at = 0;
-    for (std::size_t hit; (hit = text.find(mark, at)) != std::string::npos; at = hit + mark.size())
-        parts.push_back(text.substr(at, hit - at));
-    parts.push_back(text.substr(at));
-    return parts;
-}
-
-QString show(const std::vector<TokenId>& ids) {
-    QString text;
-    for (const TokenId id : ids) text += QString::number(id) + ' ';
-    return text.trimmed();
-}
 
 /// A small vocabulary of SentencePiece's kind. Equal scores: "aa" of "aaa" is joined at the left.
 GgufTokens small() {
@@ -250,6 +235,22 @@ class TestGgufTokenizer : public QObject, Scratch {
         GgufTokens tokens = small();
         tokens.add("ba", GgufTokens::kNormal, -1);
         QCOMPARE(show(tokenizer(tokens)->encode("baa")), show({kSpace, 269, kA}));
+    }
+
+    /// "xa" and "bc" come before "ab", whose parts are then gone, though what stands there is as long.
+    void joinedPartsAreGone() {
+        GgufTokens tokens = small();
+        for (const auto& [piece, score] :
+             {std::pair("x", -20.0F), {"c", -20.0F}, {"xa", -0.1F}, {"bc", -0.2F}, {"abc", -30.0F}})
+            tokens.add(piece, GgufTokens::kNormal, score);
+        QCOMPARE(show(tokenizer(tokens)->encode("xabc")), show({kSpace, 271, 272}));
+    }
+
+    /// Of pieces with one text the first counts.
+    void piecesOfOneText() {
+        GgufTokens tokens = small();
+        tokens.add("ab", GgufTokens::kNormal, -1);
+        QCOMPARE(show(tokenizer(tokens)->encode("ab")), show({kSpace, kAB}));
     }
 
     /// What a byte is called is no piece of a text, and what has neither piece nor bytes is the unknown token.

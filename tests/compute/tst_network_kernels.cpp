@@ -2,6 +2,7 @@
 // the pool.
 
 #include <QFloat16>
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cmath>
@@ -95,10 +96,13 @@ class TestNetworkKernels : public QObject {
             w = flipped(w, rows, columns);
             narrow = flipped(narrow, rows, columns);
         }
+        constexpr std::size_t kBeyond = 16;  // what lies behind the weights may be anything, what lies behind y stays
+        w.resize(w.size() + kBeyond, NAN);
+        narrow.resize(narrow.size() + kBeyond, 0x7FFF);
         const void* weights = kind == WeightType::Float32 ? static_cast<const void*>(w.data()) : narrow.data();
         std::vector<std::vector<float>> results;
         for (const Kernels* k : runnable()) {
-            std::vector<float> y(static_cast<std::size_t>(rows * count), -1.0f), one = y;
+            std::vector<float> y(static_cast<std::size_t>(rows * count) + kBeyond, -1.0f), one = y;
             k->matmul({weights, kind, columns, bias.data(), x.data(), count, y.data(), rows, transposed}, 0, rows);
             for (int t = 0; t < count; ++t)  // one column at a time, in two parts: the same bits
                 for (const auto& [from, to] : {std::pair{0, rows / 3}, std::pair{rows / 3, rows}})
@@ -106,6 +110,7 @@ class TestNetworkKernels : public QObject {
                                rows, transposed},
                               from, to);
             QCOMPARE(y, one);
+            QVERIFY(std::count(y.end() - kBeyond, y.end(), -1.0f) == kBeyond);
             for (int t = 0; t < count; ++t)
                 for (int n = 0; n < rows; ++n) {
                     double exact = bias[static_cast<std::size_t>(n)], size = std::abs(exact);
@@ -127,7 +132,7 @@ class TestNetworkKernels : public QObject {
         QTest::addColumn<int>("count");
         QTest::addColumn<int>("first");
         QTest::addColumn<double>("cap");
-        for (const int headDim : {2, 6, 8, 16, 64})
+        for (const int headDim : {2, 5, 6, 8, 16, 64})
             for (const int count : {1, 15, 16, 17, 63, 64, 65, 200})
                 QTest::addRow("D %d, %d positions", headDim, count) << headDim << count << 0 << 0.0;
         for (const auto& [count, first] : {std::array{1, 0}, std::array{17, 16}, std::array{64, 1}, std::array{65, 64},
@@ -298,6 +303,26 @@ class TestNetworkKernels : public QObject {
                 if (std::isnan(half[i]) == false) QCOMPARE(toFloat16(half[i]), all[i]);
                 if (std::isnan(brain[i]) == false) QCOMPARE(toBFloat16(brain[i]), all[i]);
             }
+        }
+    }
+
+    /// As many numbers as asked for, whatever the lanes.
+    void widenedToTheLast() {
+        const std::vector<float> v = numbers(40, 6);
+        for (const WeightType type : {WeightType::Float32, WeightType::BFloat16, WeightType::Float16}) {
+            const std::vector<std::uint16_t> narrow =
+                narrowed(v, type == WeightType::Float32 ? WeightType::Float16 : type);
+            const void* in = type == WeightType::Float32 ? static_cast<const void*>(v.data()) : narrow.data();
+            std::vector<float> all(v.size());
+            convert(in, type, 40, WeightType::Float32, all.data());
+            for (const Kernels* k : runnable())
+                for (const std::size_t n : {1u, 15u, 16u, 23u, 33u}) {
+                    std::vector<float> out(v.size(), -7.0f);
+                    k->widen(in, type, static_cast<std::int64_t>(n), out.data());
+                    QVERIFY2(std::equal(out.begin(), out.begin() + n, all.begin()), k->name);
+                    QVERIFY2(std::count(out.begin(), out.end(), -7.0f) == static_cast<std::ptrdiff_t>(v.size() - n),
+                             k->name);
+                }
         }
     }
 

@@ -4,31 +4,13 @@
 #include "compute/error.h"
 #include "compute/files/atomicfile.h"
 #include "compute/files/json.h"
-#include "compute/text/tokenizer.h"
-#include "tests/support/fixture.h"
 #include "tests/support/randomtext.h"
-#include "tests/support/scratch.h"
-#include "tests/support/toyfiles.h"
+#include "tests/support/tokenizerfolder.h"
 
 using namespace counterpoint::compute;
 using namespace counterpoint::tests;
 
 namespace {
-
-std::vector<std::string> splitBy(const std::string& text, const std::string& separator) {
-    std::vector<std::string> parts;
-    std::size_t at = 0;
-    for (std::size_t hit; (hit = text.find(separator, at)) != std::string::npos; at = hit + separator.size())
-        parts.push_back(text.substr(at, hit - at));
-    parts.push_back(text.substr(at));
-    return parts;
-}
-
-QString show(const std::vector<TokenId>& ids) {
-    QStringList text;
-    for (const TokenId id : ids) text << QString::number(id);
-    return text.join(' ');
-}
 
 using Merges = std::vector<std::pair<std::string, std::string>>;
 
@@ -36,18 +18,10 @@ std::vector<TokenId> idsOf(const Json& list) { return list.get<std::vector<Token
 
 }  // namespace
 
-class TestTokenizer : public QObject, Scratch {
+class TestTokenizer : public QObject, TokenizerFolder {
     Q_OBJECT
-    std::shared_ptr<const Tokenizer> open(const Json& json) const {
-        writeJson(folder() / "tokenizer.json", json);
-        return openTokenizer(folder());
-    }
-
   private Q_SLOTS:
-    void init() {
-        failOnAnyWarning();
-        renew();
-    }
+    void init() { begin(); }
 
     /// shared/tokenizers/cases: llama.cpp's ggml-vocab-gpt-2 inputs and ids.
     void gpt2Cases() {

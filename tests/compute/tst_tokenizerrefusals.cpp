@@ -2,26 +2,15 @@
 #include "compute/error.h"
 #include "compute/files/atomicfile.h"
 #include "compute/files/json.h"
-#include "compute/text/tokenizer.h"
-#include "tests/support/fixture.h"
-#include "tests/support/scratch.h"
-#include "tests/support/toyfiles.h"
+#include "tests/support/tokenizerfolder.h"
 
 using namespace counterpoint::compute;
 using namespace counterpoint::tests;
 
-class TestTokenizerRefusals : public QObject, Scratch {
+class TestTokenizerRefusals : public QObject, TokenizerFolder {
     Q_OBJECT
-    std::shared_ptr<const Tokenizer> open(const Json& json) const {
-        writeJson(folder() / "tokenizer.json", json);
-        return openTokenizer(folder());
-    }
-
   private Q_SLOTS:
-    void init() {
-        failOnAnyWarning();
-        renew();
-    }
+    void init() { begin(); }
 
     /// Each part that is not done is refused by its name; each part that is wrong says where.
     void refuses_data() {
@@ -59,6 +48,9 @@ class TestTokenizerRefusals : public QObject, Scratch {
             "Split with behavior 'Sideways'");
         row("/post_processor", R"({"type":"Other"})", "post_processor Other");
         row("/post_processor", R"({"type":"BertProcessing","cls":["<s>",1]})", "sep is not a list");
+        row("/post_processor",
+            R"({"type":"Sequence","processors":[{"type":"BertProcessing","cls":["<s>",1],"sep":["</s>",2]},{"type":"TemplateProcessing","single":[]}]})",
+            "post_processor TemplateProcessing after another");
         row("/post_processor", R"({"type":"BertProcessing","cls":["x",900],"sep":["</s>",2]})",
             "gives 'x' the id 900, which is no token");
         row("/post_processor", R"({"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"<x>"}}]})",

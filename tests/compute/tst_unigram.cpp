@@ -1,21 +1,12 @@
 // Unigram models of a tokenizer.json (HAZARDS A24).
 #include "compute/error.h"
 #include "compute/files/json.h"
-#include "compute/text/tokenizer.h"
-#include "tests/support/fixture.h"
-#include "tests/support/scratch.h"
-#include "tests/support/toyfiles.h"
+#include "tests/support/tokenizerfolder.h"
 
 using namespace counterpoint::compute;
 using namespace counterpoint::tests;
 
 namespace {
-
-QString show(const std::vector<TokenId>& ids) {
-    QStringList text;
-    for (const TokenId id : ids) text << QString::number(id);
-    return text.join(' ');
-}
 
 /// <unk>, <s>, </s> at 0, and these pieces with their scores.
 Json unigramOf(const std::vector<std::pair<std::string, double>>& pieces) {
@@ -29,18 +20,10 @@ Json unigramOf(const std::vector<std::pair<std::string, double>>& pieces) {
 
 }  // namespace
 
-class TestUnigram : public QObject, Scratch {
+class TestUnigram : public QObject, TokenizerFolder {
     Q_OBJECT
-    std::shared_ptr<const Tokenizer> open(const Json& json) const {
-        writeJson(folder() / "tokenizer.json", json);
-        return openTokenizer(folder());
-    }
-
   private Q_SLOTS:
-    void init() {
-        failOnAnyWarning();
-        renew();
-    }
+    void init() { begin(); }
 
     /// The best sum of scores, not the longest piece; unknown characters together are one.
     void unigramScores() {

@@ -49,6 +49,7 @@ struct Script {
     Position maxPositions = 0;
     std::vector<TokenId> stopIds{2};
     bool addsBos = true;
+    std::string kind = "scripted";
     /// Logits of the row after `read`; `out` comes in as zeros.
     std::function<void(std::span<const TokenId> read, std::span<float> out)> logits;
     /// Called before every forward; may throw, wait or count.
@@ -60,7 +61,7 @@ class ScriptedSource : public compute::Source {
     ScriptedSource(Script script, const std::string& path) : m_script(std::move(script)) {
         m_tokenizer = std::make_shared<ByteTokenizer>(m_script.vocabulary, m_script.addsBos);
         m_info.path = path;
-        m_info.kind = "scripted";
+        m_info.kind = m_script.kind;
         m_info.device = "cpu";
         m_info.dtype = "float32";
         m_info.logitWidth = m_script.vocabulary;

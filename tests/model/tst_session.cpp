@@ -187,6 +187,7 @@ class TestSession : public QObject {
         row("/specialists", "{}", "a list");
         row("/specialists/0/mask", "{\"positions\":[[1,2,3]]}", "interval");
         row("/specialists/0/mask", "{\"positions\":5}", "a list of intervals");
+        row("/specialists/0/mask", "{\"positions\":{\"a\":[1,2]}}", "a list of intervals");
         row("/specialists/0/routing", "[]", "an object");
         row("/base/sha256", "\"abc\"", "64 digits");
         row("/decoding/stop_ids", "5", "a list of token ids");
@@ -246,6 +247,28 @@ class TestSession : public QObject {
         (void)sessionFromJson(json, {}, warnings);
         QCOMPARE(warnings.size(), std::size_t{1});
         QVERIFY(warnings[0].find_first_of("\x1b\n") == std::string::npos);
+    }
+
+    /// The first 20 by name, then how many more.
+    void manyUnknownKeys() {
+        for (const std::size_t n : {20u, 25u}) {
+            std::vector<std::string> warnings;
+            OrderedJson json = small();
+            for (std::size_t i = 0; i < n; ++i) json["key" + std::to_string(i)] = 1;
+            (void)sessionFromJson(json, {}, warnings);
+            QCOMPARE(warnings.size(), n == 20 ? n : std::size_t{21});
+            QVERIFY(warnings[19].find("\"key19\" is unknown") != std::string::npos);
+            QCOMPARE(warnings.back().find("5 more keys are unknown") != std::string::npos, n == 25);
+        }
+    }
+
+    /// No file holds one, but a value can.
+    void infinityIsNoWeight() {
+        std::vector<std::string> warnings;
+        OrderedJson json = small();
+        json["specialists"][0]["weight"] = std::numeric_limits<double>::infinity();
+        const std::string found = errorOf([&] { (void)sessionFromJson(json, {}, warnings); });
+        QVERIFY2(found.find("a finite number") != std::string::npos, found.c_str());
     }
 
     void uses() {

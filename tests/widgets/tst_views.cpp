@@ -182,8 +182,7 @@ class TestViews : public QObject {
         LedgerView ledger;
         ledger.show(document.plot("ledger"));
         QCOMPARE(ledger.panel().view().plot().empty, why);
-        for (const model::DiagnosticRow& row : model::diagnostics())
-            QCOMPARE(document.plot(row.id).empty, why);
+        for (const model::DiagnosticRow& row : model::diagnostics()) QCOMPARE(document.plot(row.id).empty, why);
     }
 
     void widthsAreShared() {

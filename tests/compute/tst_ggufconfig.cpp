@@ -1,0 +1,245 @@
+// GGUF metadata as a configuration: what each key means, and what is refused by its name (HAZARDS A9, A11, A12, A13).
+#include <cmath>
+
+#include "tests/support/fixture.h"
+#include "tests/support/ggufsource.h"
+
+using namespace counterpoint;
+using tests::errorOf;
+using tests::GgufWriter;
+using tests::openGguf;
+using tests::Toy;
+
+namespace {
+
+/// A file of these sizes with an embedding and no other tensor.
+GgufWriter sizesOnly(const std::string& architecture, int layers, std::uint32_t key, std::uint32_t value) {
+    GgufWriter w;
+    w.text("general.architecture", architecture);
+    const std::string prefix = architecture + ".";
+    for (const auto& [name, size] : {std::pair("block_count", static_cast<std::uint32_t>(layers)),
+                                     {"context_length", 640u},
+                                     {"embedding_length", 64u},
+                                     {"feed_forward_length", 64u},
+                                     {"attention.head_count", 4u},
+                                     {"attention.key_length", key},
+                                     {"attention.value_length", value}})
+        w.whole(prefix + name, size);
+    w.tensor("token_embd.weight", {300, 64}, std::vector<float>(300 * 64));
+    return w;
+}
+
+}  // namespace
+
+class TestGgufConfig : public QObject, tests::GgufFolder {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void init() { tests::failOnAnyWarning(); }
+
+    void configurations_data() {
+        QTest::addColumn<std::function<void(GgufWriter&)>>("add");
+        QTest::addColumn<std::function<bool(const network::Shape&)>>("holds");
+        const auto row = [](const char* name, std::function<void(GgufWriter&)> add,
+                            std::function<bool(const network::Shape&)> holds) { QTest::newRow(name) << add << holds; };
+        row(
+            "defaults", [](GgufWriter&) {},
+            [](const network::Shape& s) {
+                return s.tiedHead && s.vocabulary == 300 && s.headDim == 16 && s.rotaries[0].base == 10000.0 &&
+                       s.normEpsilon == 1e-5F && s.rotaries[0].scaling.empty();
+            });
+        row(
+            "rope base", [](GgufWriter& w) { w.number("llama.rope.freq_base", 500000.0F); },
+            [](const network::Shape& s) { return s.rotaries[0].base == 500000.0; });
+        row(
+            "A11: linear",
+            [](GgufWriter& w) {
+                w.text("llama.rope.scaling.type", "linear");
+                w.number("llama.rope.scaling.factor", 4.0F);
+            },
+            [](const network::Shape& s) { return s.rotaries[0].frequencies[0] == 0.25; });
+        row(
+            "A11: the older key", [](GgufWriter& w) { w.number("llama.rope.scale_linear", 2.0F); },
+            [](const network::Shape& s) { return s.rotaries[0].frequencies[0] == 0.5; });
+        row(
+            "A11: yarn",
+            [](GgufWriter& w) {
+                w.text("llama.rope.scaling.type", "yarn");
+                w.number("llama.rope.scaling.factor", 4.0F);
+                w.whole("llama.rope.scaling.original_context_length", 320);
+            },
+            [](const network::Shape& s) {
+                return s.rotaries[0].scaling.starts_with("yarn, factor 4") && s.maxPositions == 1280;
+            });
+        row(
+            "A11: the newer key first",
+            [](GgufWriter& w) {
+                w.text("llama.rope.scaling.type", "linear");
+                w.number("llama.rope.scaling.factor", 4.0F);
+                w.number("llama.rope.scale_linear", 2.0F);
+            },
+            [](const network::Shape& s) { return s.rotaries[0].frequencies[0] == 0.25; });
+        row(
+            "A11: a scaling that is none",
+            [](GgufWriter& w) {
+                w.text("llama.rope.scaling.type", "none");
+                w.number("llama.rope.scaling.factor", 4.0F);
+            },
+            [](const network::Shape& s) { return s.rotaries[0].scaling.empty(); });
+        row(
+            "keys that change nothing",
+            [](GgufWriter& w) {
+                w.number("llama.logit_scale", 1.0F);
+                w.number("llama.attention.clamp_kqv", 0.0F);
+                w.number("llama.rope.scale_linear", 1.0F);
+                w.whole("llama.expert_count", 0);
+                w.whole("split.count", 1);
+            },
+            [](const network::Shape& s) { return s.rotaries[0].scaling.empty() && s.headDim == 16; });
+        // Before the fast end of the ramp, which is channel 1 of 8 at 8 turns within 320 positions, 0 at the usual 32.
+        row(
+            "A11: yarn as stated",
+            [](GgufWriter& w) {
+                w.text("llama.rope.scaling.type", "yarn");
+                w.number("llama.rope.scaling.factor", 4.0F);
+                w.number("llama.rope.scaling.attn_factor", 0.5F);
+                w.number("llama.rope.scaling.yarn_beta_fast", 8.0F);
+                w.whole("llama.rope.scaling.original_context_length", 320);
+            },
+            [](const network::Shape& s) {
+                return s.rotaries[0].factor == 0.5 && s.rotaries[0].frequencies[1] == std::pow(10000.0, -1.0 / 8.0);
+            });
+        // The largest of each family scales by its width: 64 / 4 = 16 channels, the others by the head's 36.
+        for (const auto& [name, layers, channels] : {std::tuple("gemma2", 46, 16), std::tuple("gemma2", 26, 36),
+                                                     std::tuple("gemma3", 62, 16), std::tuple("gemma3", 26, 36)})
+            row(
+                qPrintable(QString("%1 of %2 layers").arg(name).arg(layers)),
+                [name = std::string(name), layers = layers](GgufWriter& w) { w = sizesOnly(name, layers, 36, 36); },
+                [channels = channels](const network::Shape& s) {
+                    return s.attentionScale == static_cast<float>(1.0 / std::sqrt(static_cast<double>(channels)));
+                });
+        row(
+            "A11: factors in the file",
+            [](GgufWriter& w) {
+                w.tensor("rope_freqs.weight", {8}, {1, 1, 1, 1, 1, 1, 1, 8});
+            },
+            [](const network::Shape& s) {
+                return s.rotaries[0].frequencies[0] == 1.0 &&
+                       s.rotaries[0].frequencies[7] == std::pow(10000.0, -7.0 / 8.0) / 8.0;
+            });
+    }
+    void configurations() {
+        QFETCH(std::function<void(GgufWriter&)>, add);
+        QFETCH(std::function<bool(const network::Shape&)>, holds);
+        GgufWriter w = tests::ggufOf(plain());
+        w.tensor("token_embd.weight", {300, 40}, std::vector<float>(12000));
+        add(w);
+        QVERIFY(holds(network::readGgufConfig(*parsed(w)).shape));
+    }
+
+    void refused_data() {
+        QTest::addColumn<std::function<void(GgufWriter&)>>("write");
+        QTest::addColumn<QString>("sentence");
+        const auto row = [](const char* name, std::function<void(GgufWriter&)> write, const char* sentence) {
+            QTest::newRow(name) << write << QString(sentence);
+        };
+        const auto with = [](std::function<void(GgufWriter&)> more) {
+            return [more](GgufWriter& w) {
+                w = tests::ggufOf(ToyFolder::plain());
+                more(w);
+                tests::addTensors(w, ToyFolder::plain(), tests::asFloats);
+            };
+        };
+        const auto without = [](const std::string& left, std::vector<std::int64_t> shape = {}) {
+            return [=](GgufWriter& w) {
+                Toy toy = ToyFolder::plain();
+                shape.empty() ? void(toy.tensors.erase(left)) : void(toy.shapes[left] = shape);
+                w = tests::ggufWithFloats(toy);
+            };
+        };
+        row(
+            "no architecture", [](GgufWriter& w) { w = {}; },
+            "this architecture is not supported in a GGUF file (expected llama, qwen2, qwen3, gemma2, gemma3, "
+            "gpt2, gptneox, phi3, found none)");
+        row(
+            "another architecture",
+            [](GgufWriter& w) {
+                w = {};
+                w.text("general.architecture", "mamba");
+            },
+            "found mamba)");
+        row("A9: no embedding", without("model.embed_tokens.weight"), "tensor 'token_embd.weight' is missing");
+        row("a tensor that is not there", without("model.layers.1.mlp.up_proj.weight"),
+            "tensor 'model.layers.1.mlp.up_proj.weight' is missing");
+        row("A12: another shape", without("model.layers.1.mlp.up_proj.weight", {40, 56}),
+            "has another shape than the configuration says (expected [56, 40], found [40, 56])");
+        row("A11: longrope", with([](GgufWriter& w) {
+                w.text("llama.rope.scaling.type", "longrope");
+                w.number("llama.rope.scaling.factor", 4.0F);
+            }),
+            "'longrope'");
+        row("experts", with([](GgufWriter& w) { w.whole("llama.expert_count", 4); }),
+            "a mixture of experts is not supported by this architecture");
+        row("a window", with([](GgufWriter& w) { w.whole("llama.attention.sliding_window", 64); }),
+            "a sliding window of attention");
+        row("A13: a scale of logits", with([](GgufWriter& w) { w.number("llama.logit_scale", 0.5F); }),
+            "the key llama.logit_scale is not supported by this architecture (expected none, found 0.5)");
+        row("one part of many", with([](GgufWriter& w) { w.whole("split.count", 3); }),
+            "this is one part of a model in 3 files; join them");
+        row("one part of two", with([](GgufWriter& w) { w.whole("split.count", 2); }),
+            "this is one part of a model in 2 files; join them");
+        row("A11: factors of longrope",
+            with([](GgufWriter& w) { w.tensor("rope_factors_long.weight", {8}, std::vector<float>(8, 1.0F)); }),
+            "this scaling of rotary positions is not supported (expected none, linear or yarn, found longrope)");
+        row(
+            "keys and values of two sizes", [](GgufWriter& w) { w = sizesOnly("llama", 1, 16, 8); },
+            "keys and values of different sizes are not supported (expected 16, found 8)");
+        row(
+            "an embedding that is a vector",
+            [](GgufWriter& w) {
+                w = tests::ggufOf(ToyFolder::plain());
+                w.tensor("token_embd.weight", {300}, std::vector<float>(300));
+            },
+            "tensor 'token_embd.weight' is missing (expected a matrix of tokens)");
+        row("a list where a number stands", with([](GgufWriter& w) {
+                w.numbers("llama.rope.freq_base", {1, 2});
+            }),
+            "'llama.rope.freq_base' is of another kind");
+        row("factors of another size", with([](GgufWriter& w) {
+                w.tensor("rope_freqs.weight", {4}, {1, 1, 1, 1});
+            }),
+            "tensor 'rope_freqs.weight' has another size");
+        row("factors in half precision",
+            with([](GgufWriter& w) { w.tensor("rope_freqs.weight", 1, {16}, std::string(32, '\x3C')); }),
+            "tensor 'rope_freqs.weight' has another size");
+        row("a factor without end", with([](GgufWriter& w) {
+                w.tensor("rope_freqs.weight", {8}, {1, 1, 1, 1, 1, 1, 1, INFINITY});
+            }),
+            "a factor in tensor 'rope_freqs.weight' is not usable");
+        row("a factor of 0", with([](GgufWriter& w) {
+                w.tensor("rope_freqs.weight", {8}, {1, 1, 1, 1, 1, 1, 1, 0});
+            }),
+            "a factor in tensor 'rope_freqs.weight' is not usable");
+    }
+    void refused() {
+        QFETCH(std::function<void(GgufWriter&)>, write);
+        QFETCH(QString, sentence);
+        GgufWriter w;
+        write(w);
+        const std::filesystem::path path = file("refused", w);
+        const std::string found =
+            errorOf([&] { network::openOnCpu(path, std::make_shared<tests::CountingTokenizer>(300), {}, {}); });
+        QVERIFY2(found.find(sentence.toStdString()) != std::string::npos, found.c_str());
+        QVERIFY2(found.starts_with(path.string()), found.c_str());
+    }
+
+    void mixtureOfExpertsByItsName() {
+        const std::string path = "models/stories260K-mixtral-tuned/gguf/stories260K-mixtral-tuned-f32.gguf";
+        REQUIRE_SHARED(path);
+        QVERIFY(errorOf([&] { openGguf(tests::shared(path)); }).find("a mixture of experts is not supported") !=
+                std::string::npos);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestGgufConfig)
+#include "tst_ggufconfig.moc"
