@@ -136,7 +136,7 @@ class TestTorchScriptFiles : public QObject, ScriptFolder {
         QTest::newRow("a full stop") << "'no such luck. '"
                                      << ": AssertionError: no such luck.";
         QTest::newRow("a bell") << "'no\aluck'" << ": AssertionError: no";
-        QTest::newRow("a long one") << "'" + QString(400, 'a') + "'" << QString(280, 'a') + "...";
+        QTest::newRow("a long one") << "'" + QString(400, 'a') + "'" << QString(280, 'a');
     }
     void reasons() {
         QFETCH(QString, message);
@@ -151,9 +151,8 @@ class TestTorchScriptFiles : public QObject, ScriptFolder {
             details = QString::fromStdString(error.parts().details);
         }
         const QString found = QString::fromStdString(errorOf([&] { openScript(file); }));
-        QVERIFY2(found.contains(shown) || (shown.endsWith("...") && found.endsWith("....")), qPrintable(found));
-        QVERIFY2(!found.contains("..") || shown.endsWith("..."), qPrintable(found));
-        QVERIFY2(!found.contains(QChar(7)) && found.size() < 500, qPrintable(found));
+        QVERIFY2(found.contains(shown) && !found.contains(".."), qPrintable(found));
+        QVERIFY2(!found.contains(QChar(7)) && found.size() < 450, qPrintable(found));
         QVERIFY2(details.contains("Traceback of TorchScript"), qPrintable(details));
     }
 
