@@ -151,8 +151,11 @@ def has_experts(config, layer):
 
 
 def stacked(out):
-    """Router logits of one chunk as [L, tokens, E]."""
-    return torch.stack([layer.reshape(-1, layer.shape[-1]) for layer in out.router_logits])
+    """Router logits of one chunk as [L, tokens, E]. Some versions of transformers give the router's probabilities under
+    this name; their logarithms are logits of the same law."""
+    routers = torch.stack([layer.reshape(-1, layer.shape[-1]) for layer in out.router_logits]).float()
+    probabilities = bool((routers >= 0).all()) and bool(((routers.sum(-1) - 1).abs() < 1e-2).all())
+    return routers.log() if probabilities else routers
 
 
 def main():

@@ -38,16 +38,18 @@ DistributionView::DistributionView(QWidget* parent)
     connect(&m_panel->view(), &PlotView::categoryActivated, this, &DistributionView::activate);
 }
 
-void DistributionView::show(const model::Trace* trace, const model::View& view, model::PlotData plot) {
+void DistributionView::show(const model::Trace* trace, const model::View& view, model::PlotData plot,
+                            const std::vector<int>& colours) {
     m_panel->setPlot(std::move(plot));
     const compute::Step* step = trace == nullptr ? nullptr : trace->at(view.cursor);
     m_table->setVisible(step != nullptr);
     m_tokens.clear();
     m_position = view.cursor;
-    if (step != nullptr) fill(*trace, *step, view);
+    if (step != nullptr) fill(*trace, *step, view, colours);
 }
 
-void DistributionView::fill(const model::Trace& trace, const compute::Step& step, const model::View& view) {
+void DistributionView::fill(const model::Trace& trace, const compute::Step& step, const model::View& view,
+                            const std::vector<int>& colours) {
     m_filling = true;
     const QString number = QStringLiteral("0.0000");
     std::vector<Column> columns = {{tr("Token"), {}, {}}};
@@ -61,7 +63,7 @@ void DistributionView::fill(const model::Trace& trace, const compute::Step& step
                            .help = tr("p under %1").arg(name),
                            .widest = number,
                            .isName = true,
-                           .colour = static_cast<int>(i)});
+                           .colour = i < colours.size() ? colours[i] : static_cast<int>(i)});
     }
     columns.push_back({tr("τ = 1"), tr("p of sources and priors together, before the temperature"), number});
     columns.push_back({tr("kept"), tr("✓: survives top-k, top-p and min-p"), {}});

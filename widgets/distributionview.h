@@ -16,8 +16,10 @@ class DistributionView : public QWidget {
     Q_OBJECT
   public:
     explicit DistributionView(QWidget* parent = nullptr);
-    /// trace may be null. Keeps the selection on view.token.
-    void show(const model::Trace* trace, const model::View& view, model::PlotData plot);
+    /// trace may be null. Keeps the selection on view.token. `colours`: of the trace's sources, for seriesColour;
+    /// empty: by their places.
+    void show(const model::Trace* trace, const model::View& view, model::PlotData plot,
+              const std::vector<int>& colours = {});
     using QWidget::show;
     PlotPanel& panel() { return *m_panel; }
     QTableWidget& table() { return *m_table; }
@@ -30,7 +32,8 @@ class DistributionView : public QWidget {
     bool eventFilter(QObject* watched, QEvent* event) override;
 
   private:
-    void fill(const model::Trace& trace, const compute::Step& step, const model::View& view);
+    void fill(const model::Trace& trace, const compute::Step& step, const model::View& view,
+              const std::vector<int>& colours);
     void select(int row);
     void activate(int row);
     PlotPanel* m_panel;

@@ -5,6 +5,7 @@
 
 #include "widgets/distributionview.h"
 #include "widgets/ledgerview.h"
+#include "widgets/sourcecolours.h"
 
 namespace counterpoint::widgets {
 namespace {
@@ -93,12 +94,16 @@ void PlotDock::markStale() {
 
 void PlotDock::refresh() {
     model::PlotData plot = m_document.plot(m_row.id);
+    const model::Trace* trace = m_document.trace();
+    SourceColours& colours = SourceColours::of(m_document);
+    if (trace != nullptr) colours.recolour(plot, *trace);
     const bool nothing = !plot.empty.empty() || plot.series.empty();
     if (!made() && nothing) return m_note->setText(QString::fromStdString(plot.empty));
     if (!made()) return void(panel());
     m_stale = false;
     if (m_distribution != nullptr)
-        m_distribution->show(m_document.trace(), m_document.view(), std::move(plot));
+        m_distribution->show(trace, m_document.view(), std::move(plot),
+                             trace == nullptr ? std::vector<int>() : colours.coloursOf(*trace));
     else if (m_ledger != nullptr)
         m_ledger->show(std::move(plot));
     else

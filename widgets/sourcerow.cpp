@@ -12,6 +12,7 @@
 #include "widgets/icons.h"
 #include "widgets/palette.h"
 #include "widgets/shortname.h"
+#include "widgets/sourcecolours.h"
 
 namespace counterpoint::widgets {
 namespace {
@@ -273,8 +274,12 @@ QString SourceRow::hover() const {
     return text + QStringLiteral("</table>");
 }
 
+QColor SourceRow::colour() const {
+    return seriesColour(currentTheme(), SourceColours::of(m_document).colour(m_name->text().toStdString()));
+}
+
 void SourceRow::setActivity(std::optional<double> nats, double epsilon) {
-    static_cast<Light*>(m_light)->set(nats, epsilon, seriesColour(currentTheme(), static_cast<int>(m_source)));
+    static_cast<Light*>(m_light)->set(nats, epsilon, colour());
 }
 
 void SourceRow::setSolo(bool on) {
@@ -330,7 +335,7 @@ void SourceRow::paintEvent(QPaintEvent*) {
     QPainter p(this);
     const Theme& t = currentTheme();
     p.fillRect(rect(), t.surface);
-    p.fillRect(QRect(0, 0, 3, height()), seriesColour(t, static_cast<int>(m_source)));
+    p.fillRect(QRect(0, 0, 3, height()), colour());
     p.fillRect(QRect(0, height() - 1, width(), 1), t.grid);
 }
 

@@ -26,6 +26,7 @@ class SourceRow : public QWidget {
     void setActivity(std::optional<double> nats, double epsilon);
     void setSolo(bool on);
     std::size_t source() const { return m_source; }
+    QColor colour() const;
 
   Q_SIGNALS:
     void moveRequested(int by);

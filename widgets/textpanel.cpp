@@ -10,6 +10,7 @@
 #include "model/diagnostics.h"
 #include "widgets/palette.h"
 #include "widgets/shortname.h"
+#include "widgets/sourcecolours.h"
 
 namespace counterpoint::widgets {
 
@@ -250,8 +251,9 @@ void TextPanel::readView() {
     std::vector<std::pair<QString, QColor>> names;
     const std::vector<std::string> sources =
         m_document.trace() == nullptr ? m_document.session().sourceNames() : m_document.trace()->sources;
-    for (std::size_t i = 0; i < sources.size(); ++i)
-        names.emplace_back(QString::fromStdString(sources[i]), seriesColour(currentTheme(), static_cast<int>(i)));
+    for (const std::string& source : sources)
+        names.emplace_back(QString::fromStdString(source),
+                           seriesColour(currentTheme(), SourceColours::of(m_document).colour(source)));
     names.emplace_back(tr("several"), currentTheme().accent);
     names.emplace_back(tr("nobody"), currentTheme().grey);
     m_scale->setNames(std::move(names));

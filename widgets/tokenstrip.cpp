@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "widgets/palette.h"
+#include "widgets/sourcecolours.h"
 #include "widgets/tokenhover.h"
 
 namespace counterpoint::widgets {
@@ -17,6 +18,12 @@ using Kind = TokenRun::Kind;
 constexpr int kMargin = spacing::wide, kGap = 1, kBar = 3;
 constexpr double kTint = 0.20;  ///< share of the measure's colour behind the text; the bar below has all of it
 constexpr double kBoxLine = 0.45;
+
+/// Whether the text of one token goes on in the next without a space, a line end or a control token between.
+bool goesOn(const TokenText& next, const TokenText& before) {
+    const auto ends = [](const TokenRun& run) { return run.kind == Kind::Mark || run.kind == Kind::Control; };
+    return !next.runs.empty() && !before.runs.empty() && !ends(next.runs.front()) && !ends(before.runs.back());
+}
 
 }  // namespace
 
@@ -98,14 +105,32 @@ void TokenStrip::layOutNew() {
             item.x = before.x + before.width + kGap;
             item.line = before.line;
             if (before.text.breaksLine || item.x + item.width > right) {
-                item.x = kMargin;
+                item.x = before.text.breaksLine ? kMargin : wrapWord(item.text, right - item.width);
                 ++item.line;
-                m_lineStarts.push_back(static_cast<int>(i));
+                if (item.x == kMargin) m_lineStarts.push_back(static_cast<int>(i));
             }
         }
         m_items.push_back(std::move(item));
         ++m_laidOut;
     }
+}
+
+int TokenStrip::wrapWord(const TokenText& next, int right) {
+    const auto lineStart = static_cast<std::size_t>(m_lineStarts.back());
+    std::size_t first = m_items.size();
+    if (!goesOn(next, m_items.back().text)) return kMargin;
+    do --first;
+    while (first > lineStart && goesOn(m_items[first].text, m_items[first - 1].text));
+    if (first == lineStart) return kMargin;
+    const int by = m_items[first].x - kMargin;
+    const int end = m_items.back().x + m_items.back().width + kGap - by;
+    if (end > right || end > viewport()->width() / 2) return kMargin;  // no word, or one that would leave a hole
+    for (std::size_t i = first; i < m_items.size(); ++i) {
+        m_items[i].x -= by;
+        ++m_items[i].line;
+    }
+    m_lineStarts.push_back(static_cast<int>(first));
+    return end;
 }
 
 int TokenStrip::wholeLines() const {
@@ -148,9 +173,9 @@ QColor TokenStrip::colourOf(double value) const {
     if (std::isnan(value)) return {};
     if (strip().categorical) {
         const int category = static_cast<int>(value);
-        return category == -1 ? currentTheme().accent
-               : category < 0 ? currentTheme().grey
-                              : seriesColour(currentTheme(), category);
+        if (category < 0) return category == -1 ? currentTheme().accent : currentTheme().grey;
+        const std::vector<int> colours = SourceColours::of(m_document).coloursOf(*m_document.trace());
+        return seriesColour(currentTheme(), colours.at(static_cast<std::size_t>(category)));
     }
     const double t = m_scale.maximum > 0 ? std::abs(value) / m_scale.maximum : 0;
     return magnitudeColour(Magnitudes::Viridis, std::isfinite(value) ? t : 1);

@@ -68,6 +68,9 @@ class TokenStrip : public QAbstractScrollArea {
     void measure();
     void drawToken(QPainter& painter, const model::Trace& trace, int index) const;
     int widthOf(const TokenText& text);
+    /// The line has no room for `next`, which goes to a new one: the beginning of its word goes there with it, where
+    /// that leaves no large hole. Returns the place of `next`, at most `right`.
+    int wrapWord(const TokenText& next, int right);
     void showCursor();
     void moveLine(int by);
     const model::StripMeasure& strip() const;

@@ -10,6 +10,7 @@
 #include "app/mainwindow.h"
 #include "tests/support/fakesource.h"
 #include "tests/support/fixture.h"
+#include "tests/support/patience.h"
 
 namespace counterpoint::tests {
 
@@ -17,13 +18,14 @@ using app::MainWindow;
 
 inline constexpr std::int64_t kVocabulary = 26;
 
-/// "slow" in a path: each forward takes its time, so that there is something to stop.
+/// "missing" in a path: there is no such source. "slow" in a path: each forward takes its time, so that there is something to stop.
 inline model::SourceOpener opener() {
     auto tokenizer = std::make_shared<FakeTokenizer>(kVocabulary);
     return [tokenizer](const std::filesystem::path& path, const compute::OpenOptions& options,
                        std::stop_token) -> std::unique_ptr<compute::Source> {
         FakeScript script;
         const std::string name = path.filename().string();
+        if (name.starts_with("missing")) throw compute::Error({.where = path.string(), .what = "it is not there"});
         script.voice = static_cast<std::uint32_t>(std::hash<std::string>{}(name));
         auto source = std::make_unique<FakeSource>(tokenizer, script);
         auto& info = const_cast<compute::SourceInfo&>(source->info());
@@ -70,11 +72,10 @@ struct Opened {
         return window->findChild<T*>(QString::fromUtf8(name));
     }
     void decode() {
-        constexpr int kPatienceMs = 60000;  // on a busy machine too: nothing is measured here
-        QTRY_VERIFY_WITH_TIMEOUT(document.ready(), kPatienceMs);
+        WAIT_UNTIL(document.ready());
         window->actions().action("decode.generate")->trigger();
-        QTRY_VERIFY_WITH_TIMEOUT(
-            !document.busy() && document.trace() != nullptr && document.trace()->stop == "limit", kPatienceMs);
+        WAIT_UNTIL(
+            !document.busy() && document.trace() != nullptr && document.trace()->stop == "limit");
     }
 };
 

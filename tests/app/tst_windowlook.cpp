@@ -1,10 +1,8 @@
-// The window as a person sees it: nothing cut off, nothing without a name, nothing empty without a word why; what the
-// mouse moves, what hovering tells.
+// The window as a person sees it: nothing cut off, nothing without a name, nothing empty without a word why.
 
 #include <QAbstractButton>
 #include <QComboBox>
 #include <QHeaderView>
-#include <QHelpEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QProgressBar>
@@ -12,13 +10,11 @@
 #include <QScrollBar>
 #include <QSlider>
 #include <QTableWidget>
-#include <QToolTip>
 #include <semaphore>
 
 #include "tests/app/opened.h"
 #include "widgets/heldpanel.h"
 #include "widgets/palette.h"
-#include "widgets/sourcerow.h"
 
 using namespace counterpoint;
 using namespace counterpoint::tests;
@@ -47,12 +43,6 @@ bool isExplained(const QWidget* widget) {
     for (; widget != nullptr && !widget->isWindow(); widget = widget->parentWidget())
         if (!widget->toolTip().isEmpty()) return true;
     return false;
-}
-
-QString tipAt(QWidget& widget, const QPoint& at) {
-    QHelpEvent help(QEvent::ToolTip, at, widget.mapToGlobal(at));
-    QCoreApplication::sendEvent(&widget, &help);
-    return QToolTip::text();
 }
 
 }  // namespace
@@ -221,7 +211,7 @@ class TestWindowLook : public QObject {
         model::Session hot = o.document.session();
         hot.decoding.temperature = 4;
         o.document.setSession(hot);
-        QTRY_VERIFY(!o.document.busy() && o.document.trace()->flip.has_value());
+        WAIT_UNTIL(!o.document.busy() && o.document.trace()->flip.has_value());
         QCoreApplication::processEvents();
         const auto* panel = o.find<QDockWidget>("dock.text")->widget();
         const auto* flip = o.find<QLabel>("flip");
@@ -296,11 +286,11 @@ class TestWindowLook : public QObject {
         window.show();
         document.setSession(session());
         auto* progress = window.findChild<QProgressBar*>("status.progress");
-        QTRY_VERIFY(progress->isVisible());
+        WAIT_UNTIL(progress->isVisible());
         QCOMPARE(progress->maximum(), 0);  // it moves by itself
         opened.release(3);
-        QTRY_VERIFY(document.ready());
-        QTRY_VERIFY(!progress->isVisible());
+        WAIT_UNTIL(document.ready());
+        WAIT_UNTIL(!progress->isVisible());
     }
 
     void rackAndDialsKeepTheirWidth() {
@@ -356,7 +346,7 @@ class TestWindowLook : public QObject {
     void nothingIsEmptyWithoutAWord() {
         QFETCH(QString, perspective);
         Opened o(session(), perspective);
-        QTRY_VERIFY(o.document.ready());
+        WAIT_UNTIL(o.document.ready());
         int plots = 0;
         for (const QLabel* why : o.window->findChildren<QLabel*>("plot.empty")) {
             if (!why->isVisible()) continue;
@@ -375,72 +365,9 @@ class TestWindowLook : public QObject {
         }
     }
 
-    void whatIsHeldIsToldAndCanBeSwitchedOff() {
-        model::Session s = session();
-        s.priors.push_back({.bank = "demo.bank.json", .enabled = true, .weight = 1});
-        s.specialists[0].routing = {{"mode", "coupled"}, {"rho", 0.5}, {"window", 8}, {"pairs", nullptr}};
-        Opened o(s, "Priors");
-        QTRY_VERIFY(!o.document.busy() && !o.document.notices().empty());
-        QVERIFY(!o.document.ready());
-        auto* bank = o.find<QAbstractButton>("bank.0");
-        QCOMPARE(bank->text(), QString("demo.bank.json"));
-        QTest::mouseClick(bank, Qt::LeftButton, {}, QPoint(8, bank->height() / 2));
-        QVERIFY(!o.document.session().priors[0].enabled);
-        o.window->showPerspective("Routing");
-        QStringList told;
-        for (const auto* label : o.find<QWidget>("routingPanel")->findChildren<QLabel*>()) told << label->text();
-        QVERIFY2(told.contains("dialogue: coupled, rho 0.5, window 8"), qPrintable(told.join('|')));
-        QTest::mouseClick(o.find<QAbstractButton>("asPublished.dialogue"), Qt::LeftButton);
-        QTRY_VERIFY(o.document.ready());
-        QCOMPARE(o.document.session().specialists[0].routing.value("rho", 0.0), 0.5);  // the rest is kept
-        o.decode();
-    }
-
-    void aSourceIsDraggedToItsPlace() {
-        Opened o;
-        auto* rack = o.find<widgets::RackPanel>("rackPanel");
-        QTRY_VERIFY(o.document.ready());
-        auto* grip = rack->row(2)->findChild<QWidget*>("grip");
-        const auto dragTo = [&](const QPoint& global) {
-            QTest::mousePress(grip, Qt::LeftButton, {}, grip->rect().center());
-            QTest::mouseMove(grip, grip->mapFromGlobal(global));
-            QTest::mouseRelease(grip, Qt::LeftButton, {}, grip->mapFromGlobal(global));
-        };
-        const auto above = [&](std::size_t row) { return rack->row(row)->mapToGlobal(QPoint(20, 2)); };
-        dragTo(above(1));
-        QCOMPARE(o.document.session().specialists[0].name, std::string("animals"));
-        QCOMPARE(rack->row(1)->objectName(), QString("source.animals"));
-        o.document.undo();  // one drag, one step
-        QCOMPARE(o.document.session().specialists[0].name, std::string("dialogue"));
-        QCoreApplication::processEvents();
-        grip = rack->row(2)->findChild<QWidget*>("grip");
-        dragTo(above(0) - QPoint(0, 40));  // the base stays first
-        QCOMPARE(o.document.session().specialists[0].name, std::string("animals"));
-        QCOMPARE(o.document.session().base.path, std::string("base"));
-    }
-
-    void hoveringATokenTellsItsStages() {
-        Opened o;
-        o.decode();
-        auto* strip = o.find<widgets::TokenStrip>("tokenStrip");
-        const QString tip = tipAt(*strip->viewport(), strip->tokenRect(9).center());
-        for (const char* part :
-             {"position 9", "base", "dialogue", "animals", "composed", "at temperature", "drift", "entropy"})
-            QVERIFY2(tip.contains(QLatin1String(part)), qPrintable(part + (" in " + tip)));
-        QCOMPARE(tip, strip->hoverText(9));
-        QVERIFY(strip->hoverText(0).contains("given"));
-    }
-
-    void hoveringASourceTellsWhatItIs() {
-        Opened o;
-        QTRY_VERIFY(o.document.ready());
-        const QString tip = o.find<widgets::SourceRow>("source.dialogue")->toolTip();
-        for (const char* part : {"dialogue", "FakeForTests", "float32"}) QVERIFY2(tip.contains(part), qPrintable(tip));
-    }
-
     void equalFactsAreOneNotice() {
         Opened o;
-        QTRY_VERIFY(o.document.ready());
+        WAIT_UNTIL(o.document.ready());
         const auto rows = [&] {
             int n = 0;
             for (const QLabel* label : o.find<QWidget>("noticePanel")->findChildren<QLabel*>("sentence"))
@@ -448,23 +375,9 @@ class TestWindowLook : public QObject {
             return n;
         };
         for (int i = 0; i < 3; ++i) o.document.notify(model::Notice::Level::Info, "The same fact.");
-        QTRY_COMPARE(rows(), 1);
+        WAIT_UNTIL_EQUAL(rows(), 1);
         for (int i = 0; i < 2; ++i) o.document.notify(model::Notice::Level::Failure, "It failed.");
-        QTRY_COMPARE(rows(), 3);  // a failure that comes again is said again
-    }
-
-    void theFlipIsTold() {
-        Opened o;
-        o.decode();
-        auto* flip = o.find<QLabel>("flip");
-        const auto last = o.document.trace()->steps.back()->position;
-        QCOMPARE(flip->text(), QString("exact to %1").arg(last));
-        model::Session hot = o.document.session();
-        hot.decoding.temperature = 4;
-        o.document.setSession(hot);
-        QTRY_VERIFY(!o.document.busy() && o.document.trace()->flip.has_value());
-        QCOMPARE(flip->text(), QString("exact to %1 | teacher-forced").arg(*o.document.trace()->flip - 1));
-        QVERIFY(o.find<QComboBox>("traces")->currentText().contains("τ 4"));
+        WAIT_UNTIL_EQUAL(rows(), 3);  // a failure that comes again is said again
     }
 };
 

@@ -2,13 +2,10 @@
 // converter writes them (names, turned and fused matrices, query and key rows in pairs, 1 + w), against the logits that
 // transformers gives for their directories.
 #include <cmath>
-#include <fstream>
 
-#include "compute/text/gguftokenizer.h"
 #include "tests/support/fixture.h"
-#include "tests/support/ggufmodel.h"
+#include "tests/support/ggufsource.h"
 #include "tests/support/goldenmodel.h"
-#include "tests/support/toysource.h"
 
 using namespace counterpoint;
 using compute::Json;
@@ -186,13 +183,11 @@ class Converter {
 
 }  // namespace
 
-class TestGgufArchitectures : public QObject, tests::ToyFolder {
+class TestGgufArchitectures : public QObject, tests::GgufFolder {
     Q_OBJECT
 
     std::unique_ptr<compute::Source> openAs(const GoldenModel& model, const std::string& architecture) const {
-        const std::filesystem::path file = folder(architecture + ".gguf");
-        std::ofstream(file, std::ios::binary) << Converter(model, architecture).write().bytes();
-        return network::openOnCpu(file, compute::openGgufTokenizer(*compute::Gguf::open(file)), {}, {});
+        return tests::openGguf(file(architecture, Converter(model, architecture).write()));
     }
 
   private Q_SLOTS:

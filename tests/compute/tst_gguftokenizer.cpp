@@ -15,15 +15,6 @@ using namespace counterpoint::tests;
 
 namespace {
 
-std::vector<std::string> splitBy(const std::string& text, const std::string& mark) {
-    std::vector<std::string> parts;
-    std::size_t at = 0;
-    for (std::size_t hit; (hit = text.find(mark, at)) != std::string::npos; at = hit + mark.size())
-        parts.push_back(text.substr(at, hit - at));
-    parts.push_back(text.substr(at));
-    return parts;
-}
-
 /// A small vocabulary of SentencePiece's kind. Equal scores: "aa" of "aaa" is joined at the left.
 GgufTokens small() {
     GgufTokens t;

@@ -318,6 +318,29 @@ class TestNetwork : public QObject {
         }
     }
 
+    /// Prompts of more than one chunk: the last rows only, however many, and what is not asked for is not written.
+    void deviceGivesTheRowsAskedFor() {
+        const std::filesystem::path directory = std::filesystem::path(m_folder.path().toStdString()) / "rows";
+        tests::Toy toy;
+        toy.fill(1);
+        toy.write(directory);
+        tests::writeJson(directory / "tokenizer.json", tests::tokenizerOf(tests::toyPieces(300)));
+        OpenOptions options;
+        options.device = "cpu-aten";
+        const auto source = compute::openSource(directory, options, {});
+        std::vector<TokenId> ids(520);
+        for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<TokenId>(i * i % 299);
+        std::vector<float> all(ids.size() * 300);
+        QCOMPARE(source->forward(ids, 520, all, {}), Outcome::Done);
+        for (const std::int64_t rows : {1, 8, 9, 300, 519}) {
+            source->rewind(0);
+            std::vector<float> last(static_cast<std::size_t>(rows) * 300, -7.0F);
+            QCOMPARE(source->forward(ids, rows, last, {}), Outcome::Done);
+            for (std::size_t i = 0; i < last.size(); ++i)
+                QVERIFY(std::abs(last[i] - all[all.size() - last.size() + i]) < 1e-4F);
+        }
+    }
+
     /// The device path keeps the contract too: rewind, fork, stop, limit.
     void atenPathKeepsTheContract() {
         REQUIRE_SHARED(kModel);

@@ -12,15 +12,6 @@ using namespace counterpoint::tests;
 
 namespace {
 
-std::vector<std::string> splitBy(const std::string& text, const std::string& separator) {
-    std::vector<std::string> parts;
-    std::size_t at = 0;
-    for (std::size_t hit; (hit = text.find(separator, at)) != std::string::npos; at = hit + separator.size())
-        parts.push_back(text.substr(at, hit - at));
-    parts.push_back(text.substr(at));
-    return parts;
-}
-
 using Merges = std::vector<std::pair<std::string, std::string>>;
 
 std::vector<TokenId> idsOf(const Json& list) { return list.get<std::vector<TokenId>>(); }

@@ -1,5 +1,5 @@
 #pragma once
-// A folder for one tokenizer.json, opened from its value, and ids for eyes.
+// A folder for one tokenizer.json, opened from its value; ids for eyes; texts with marks between.
 
 #include <memory>
 
@@ -15,6 +15,16 @@ inline QString show(const std::vector<compute::TokenId>& ids) {
     QStringList text;
     for (const compute::TokenId id : ids) text << QString::number(id);
     return text.join(' ');
+}
+
+/// The parts of a text between its marks.
+inline std::vector<std::string> splitBy(const std::string& text, const std::string& mark) {
+    std::vector<std::string> parts;
+    std::size_t at = 0;
+    for (std::size_t hit; (hit = text.find(mark, at)) != std::string::npos; at = hit + mark.size())
+        parts.push_back(text.substr(at, hit - at));
+    parts.push_back(text.substr(at));
+    return parts;
 }
 
 /// Base of a test class; begin() is what init() does.
