@@ -61,6 +61,7 @@ void Document::watchStuck() {
     p.stuck = call.has_value();
     p.tellStatus = true;
     if (!call) return settled(kStopping);
+    m_activity = kStopping;  // the last thing said is no longer what happens
     const std::string again = call->opening ? "" : " and loads the rack again";
     notify({.level = Notice::Level::Warning,
             .sentence = overdue(*call) + " and does not stop; restarting the engine leaves it behind" + again +

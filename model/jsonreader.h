@@ -89,6 +89,16 @@ class JsonReader {
         out = v->get<std::string>();
         return true;
     }
+    /// A file's or folder's: the system would end one at a NUL and look for another file.
+    void path(const std::string& key, std::string& out) {
+        if (string(key, out) && out.find('\0') != std::string::npos)
+            throw compute::Error({.where = at(key),
+                                  .what = "there is a NUL character in the path, which no file's name can have",
+                                  .expected = {},
+                                  .found = shortly(out),
+                                  .advice = {},
+                                  .details = {}});
+    }
     void boolean(const std::string& key, bool& out) {
         if (const auto v = take(key)) {
             if (!v->is_boolean()) fail(key, "true or false", *v);

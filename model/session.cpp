@@ -28,7 +28,7 @@ int Session::referenceIndex(const SourceEntry& entry) const {
     if (entry.reference == "base" || entry.reference == base.name) return 0;
     for (std::size_t i = 0; i < specialists.size(); ++i)
         if (specialists[i].name == entry.reference) return static_cast<int>(i) + 1;
-    throw Error({.where = "source '" + entry.name + "'",
+    throw Error({.where = (file.empty() ? "" : file.string() + ", ") + "source '" + entry.name + "'",
                  .what = "its reference '" + entry.reference + "' is not in the rack",
                  .expected = "the name of a source, \"base\" or \"none\"",
                  .found = {},

@@ -84,7 +84,7 @@ SourceEntry readSource(const OrderedJson& json, const std::string& where, bool s
     SourceEntry entry;
     OrderedJson maskRest;
     const bool named = reader.string("name", entry.name);
-    reader.string("path", entry.path);
+    reader.path("path", entry.path);
     if (entry.path.empty()) throw reader.missing("path", "a model directory");
     if (specialist && !named) entry.name = compute::printable(std::filesystem::path(entry.path).stem().string());
     if (specialist) {
@@ -97,7 +97,7 @@ SourceEntry readSource(const OrderedJson& json, const std::string& where, bool s
     if (!(entry.temperature > 0)) reader.fail("temperature", "a number above 0", entry.temperature);
     reader.string("prefix", entry.prefix);
     reader.string("source", entry.sourceInFile);
-    reader.string("tokenizer", entry.tokenizer);
+    reader.path("tokenizer", entry.tokenizer);
     if (const auto v = reader.takeNonNull("sha256")) {
         const auto hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
         if (v->is_string()) entry.sha256 = v->get<std::string>();
@@ -116,7 +116,7 @@ SourceEntry readSource(const OrderedJson& json, const std::string& where, bool s
 BankEntry readBank(const OrderedJson& json, const std::string& where, std::vector<std::string>& warnings) {
     JsonReader reader(json, where);
     BankEntry entry;
-    reader.string("bank", entry.bank);
+    reader.path("bank", entry.bank);
     if (entry.bank.empty()) throw reader.missing("bank", "a bank file");
     reader.boolean("enabled", entry.enabled);
     reader.finite("weight", entry.weight);

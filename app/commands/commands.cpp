@@ -58,7 +58,8 @@ std::span<const Command> commands() {
     static constexpr std::array kWindowOptions{
         Option{"--screenshot", "FILE", "no window: its picture after the session's run, as PNG"},
         Option{"--size", "WxH",
-               "of the window and the picture (1600x1000), such as 1280x800; QT_SCALE_FACTOR multiplies both"},
+               "of the window and the picture (1600x1000), such as 1280x800: 1 to 16384 each, and not less than the "
+               "panels need; QT_SCALE_FACTOR multiplies both"},
         Option{"--theme", "NAME", "light or dark"},
         Option{"--perspective", "NAME", "Compose, Priors, Routing or Paper"},
         kDeviceOption,

@@ -16,7 +16,7 @@ class TestCommandLine : public QObject {
             QVERIFY(help.err.isEmpty());
             for (const char* part :
                  {"counterpoint run SESSION --out DIR", "counterpoint replay DIR", "--screenshot FILE", "--device",
-                  "--dtype", "--threads", "--dump", "--figures", "Exit codes"})
+                  "--dtype", "--threads", "--dump", "--figures", "1 to 16384 each", "Exit codes"})
                 QVERIFY2(help.out.contains(part), part);
             for (const char* later : {"counterpoint score", "counterpoint route", "counterpoint sweep"})
                 QVERIFY2(!help.out.contains(later), later);
@@ -77,6 +77,7 @@ class TestCommandLine : public QObject {
         row("replay of two", "replay a b", "usage");
         row("size", "--screenshot a.png --size 10", "--size");
         row("size, not positive", "--screenshot a.png --size 0x600", "--size");
+        row("size, too large", "--screenshot a.png --size 16385x600", "--size");
         row("perspective", "--screenshot a.png --perspective Foo", "Compose, Priors, Routing, Paper");
         QTest::newRow("a session without a name")
             << QStringList{QStringLiteral("run"), QString(), QStringLiteral("--out"), QStringLiteral("d")}

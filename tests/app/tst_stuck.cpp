@@ -20,8 +20,6 @@ using namespace counterpoint::tests;
 
 namespace {
 
-constexpr int kPatienceMs = 60000;  // of the test on a busy machine: nothing is measured here
-
 /// Answers up to `most` tokens, and never beyond.
 void writeScript(const QString& file, int most) {
     ScriptText text;

@@ -31,6 +31,9 @@ class TestTorchScript : public QObject, tests::ScriptFolder {
         QTest::addColumn<bool>("cache");
         QTest::newRow("forward") << kScriptForward << true;
         QTest::newRow("prefill and step") << kScriptSteps << true;
+        const QString steps(kScriptSteps);
+        QTest::newRow("forward and prefill") << QString(kScriptForward) + steps.left(steps.indexOf("def step")) << true;
+        QTest::newRow("forward and step") << QString(kScriptForward) + steps.mid(steps.indexOf("def step")) << true;
         QTest::newRow("all three, with the cache") << QString(kScriptForward) + kScriptSteps << true;
         QTest::newRow("all three, without") << QString(kScriptForward) + kScriptSteps << false;
     }
@@ -82,6 +85,22 @@ class TestTorchScript : public QObject, tests::ScriptFolder {
         QCOMPARE(mark(5, 1), 0.0);  // the cache held six
     }
 
+    void withoutTheCacheNothingGoesThroughStep() {
+        OpenOptions options;
+        options.cache = false;
+        const auto source = openScript(script(toyScript(std::string(kScriptForward) + kScriptSteps, 100.0F)), options);
+        const std::vector<TokenId> ids = tests::someIds(6);
+        QVERIFY(apart(allRows(*source, ids, 1), scriptRows(ids)) < 1e-4);
+    }
+
+    /// The first token alone is read, not stepped to.
+    void oneTokenBegins() {
+        const auto source = openScript(script(toyScript(kScriptSteps, 100.0F)));
+        std::vector<float> row(static_cast<std::size_t>(V));
+        QCOMPARE(source->forward(std::vector<TokenId>{4}, 1, row, {}), Outcome::Done);
+        QVERIFY(apart(row, scriptRows({4})) < 1e-4);
+    }
+
     void whatItSaysOfItself() {
         ScriptText text = toyScript(kScriptForward);
         text.maxPositions = 30;
@@ -112,20 +131,24 @@ class TestTorchScript : public QObject, tests::ScriptFolder {
         QTest::addColumn<QString>("asked");
         QTest::addColumn<QString>("dtype");
         QTest::addColumn<double>("bound");
+        QTest::addColumn<bool>("told");
         QTest::newRow("own") << false << ""
-                             << "float32" << 1e-4;
+                             << "float32" << 1e-4 << false;
         QTest::newRow("bfloat16") << false << "bfloat16"
-                                  << "bfloat16" << 0.05;
+                                  << "bfloat16" << 0.05 << false;
         QTest::newRow("float16 on the processor") << false << "float16"
-                                                  << "float32" << 1e-4;
+                                                  << "float32" << 1e-4 << true;
         QTest::newRow("float16 of its own") << true << ""
-                                            << "float32" << 0.01;
+                                            << "float32" << 0.01 << true;
+        QTest::newRow("float16 of its own, widened") << true << "float32"
+                                                     << "float32" << 0.01 << false;
     }
     void dtypes() {
         QFETCH(bool, half);
         QFETCH(QString, asked);
         QFETCH(QString, dtype);
         QFETCH(double, bound);
+        QFETCH(bool, told);
         ScriptText text = toyScript(kScriptForward);
         text.half = half;
         text.positions = true;  // an integer stays one
@@ -136,6 +159,7 @@ class TestTorchScript : public QObject, tests::ScriptFolder {
         options.dtype = asked.toStdString();
         const auto source = openScript(script(text), options);
         QCOMPARE(QString::fromStdString(source->info().dtype), dtype);
+        QCOMPARE(source->info().notices.front().starts_with("scripts compute float16 in float32"), told);
         const std::vector<TokenId> ids = tests::someIds(8);
         const double found = apart(allRows(*source, ids, 0), scriptRows(ids));
         QVERIFY2(found < bound && (dtype == "float32" || found > 1e-4), qPrintable(QString::number(found)));
@@ -150,6 +174,22 @@ class TestTorchScript : public QObject, tests::ScriptFolder {
         QCOMPARE(source->forward(std::vector<TokenId>{1}, 1, row, stop.get_token()), Outcome::Cancelled);
         QCOMPARE(source->length(), 4);
         QVERIFY(compute::openSource(folder() / "toy.pt", {}, stop.get_token()) == nullptr);
+        // Asked for while the script is read; and before a call, which then is not made.
+        std::stop_source soon;
+        std::vector<double> fractions;
+        OpenOptions options;
+        options.progress = [&](double fraction, std::string_view) {
+            fractions.push_back(fraction);
+            soon.request_stop();
+        };
+        QVERIFY(compute::openSource(folder() / "toy.pt", options, soon.get_token()) == nullptr);
+        QCOMPARE(fractions, std::vector<double>{0.0});
+        QVERIFY(compute::openSource(folder() / "toy.pt", options, {}) != nullptr);
+        QCOMPARE(fractions, (std::vector<double>{0.0, 0.0, 1.0}));
+        const auto failing = openScript(script(
+            toyScript("def forward(self, ids: Tensor):\n    assert ids.size(1) < 5, 'five'\n    return self.w[ids]")));
+        QCOMPARE(failing->forward(tests::someIds(6), 1, row, stop.get_token()), Outcome::Cancelled);
+        QCOMPARE(failing->forward(tests::someIds(6), 0, {}, {}), Outcome::Done);  // no row, no call
     }
 
     /// The entry's folder, else what lies beside the file; its end token and generation_config.json make the stop set.

@@ -4,30 +4,10 @@
 
 #include "tests/support/fixture.h"
 #include "tests/support/toyscript.h"
+#include "tests/support/ziparchive.h"
 
 using namespace counterpoint;
 using namespace counterpoint::tests;
-
-namespace {
-
-std::string archive(const std::vector<std::string>& names) {
-    std::string all, table;
-    const auto number = [](auto n) { return std::string(reinterpret_cast<const char*>(&n), sizeof n); };
-    for (const std::string& name : names) {
-        const auto offset = static_cast<std::uint32_t>(all.size());
-        const std::string facts = number(std::uint16_t(20)) + std::string(8, '\0') + std::string(12, '\0') +
-                                  number(static_cast<std::uint16_t>(name.size())) + std::string(2, '\0');
-        all += "PK\3\4" + facts + name;
-        table +=
-            std::string("PK\1\2") + number(std::uint16_t(20)) + facts + std::string(10, '\0') + number(offset) + name;
-    }
-    const auto count = static_cast<std::uint16_t>(names.size());
-    return all + table + std::string("PK\5\6") + std::string(4, '\0') + number(count) + number(count) +
-           number(static_cast<std::uint32_t>(table.size())) + number(static_cast<std::uint32_t>(all.size())) +
-           std::string(2, '\0');
-}
-
-}  // namespace
 
 class TestTorchScriptFiles : public QObject, ScriptFolder {
     Q_OBJECT
@@ -66,9 +46,11 @@ class TestTorchScriptFiles : public QObject, ScriptFolder {
             "this is a pickled model or state dict, which is never opened (expected a TorchScript file");
         row("an old pickle", "model.pt", text("\x80\x02}q\1."), "a pickled model or state dict");
         row("a state dict by another name", "weights", scriptWriter().writePickle, "which is never opened");
-        row("an exported program", "model.pt", text(archive({"m/archive_format", "m/data.pkl"})), "torch.export");
-        row("another archive", "model.pt", text(archive({"word/document.xml"})), "a zip archive of something else");
-        row("an archive without code", "model.pt", text(archive({"m/code/x.py", "m/constants.pkl"})),
+        row("an exported program", "model.pt", text(archive({.names = {"m/archive_format", "m/data.pkl"}})),
+            "torch.export");
+        row("another archive", "model.pt", text(archive({.names = {"word/document.xml"}})),
+            "a zip archive of something else");
+        row("an archive without code", "model.pt", text(archive({.names = {"m/code/x.py", "m/constants.pkl"}})),
             "it cannot be read as TorchScript: ");
         row("GGUF", "model.pt", text("GGUF...."), "this is a GGUF file (expected a TorchScript file, as its name says");
         row("TorchScript as GGUF", "model.gguf", whole, "this is a TorchScript file (expected a GGUF file");
@@ -111,6 +93,8 @@ class TestTorchScriptFiles : public QObject, ScriptFolder {
                 "its 'forward' gives something else than logits (expected float [1, 2, V], found float32 [2, 300])");
         forward("the last row alone", "return self.w[ids][:, -1:]", "found float32 [1, 1, 300]");
         forward("whole numbers", "return ids.unsqueeze(2)", "found long [1, 2, 1]");
+        forward("four dimensions", "return self.w[ids].unsqueeze(3)", "found float32 [1, 2, 300, 1]");
+        forward("a batch of two", "return torch.cat([self.w[ids], self.w[ids]])", "found float32 [2, 2, 300]");
         forward("no columns", "return self.w[ids][:, :, :0]", "found float32 [1, 2, 0]");
         forward("a pair", "return self.w[ids], ids", "found Tuple");
         forward("nothing", "return None", "found None");
@@ -126,6 +110,10 @@ class TestTorchScriptFiles : public QObject, ScriptFolder {
             << "def prefill(self, ids: Tensor):\n    return self.w[ids]\ndef step(self, ids: Tensor, cache: Tensor):\n"
                "    return self.w[ids], cache\n"
             << "its 'prefill' gives something else than (logits, cache)";
+        QTest::newRow("three of them")
+            << "def prefill(self, ids: Tensor):\n    return self.w[ids], ids, ids\ndef step(self, ids: Tensor, cache: "
+               "Tensor):\n    return self.w[ids], cache\n"
+            << "its 'prefill' gives something else than (logits, cache) (expected a tuple of two, found Tuple)";
         QTest::newRow("a step of another width")
             << "def prefill(self, ids: Tensor):\n    return self.w[ids], ids\ndef step(self, ids: Tensor, cache: "
                "Tensor):"
@@ -139,6 +127,50 @@ class TestTorchScriptFiles : public QObject, ScriptFolder {
         const std::string found = errorOf([&] { openScript(file); });
         QVERIFY2(found.find(sentence.toStdString()) != std::string::npos, found.c_str());
         QVERIFY2(found.starts_with(file.string()) && found.find('\n') == std::string::npos, found.c_str());
+    }
+
+    /// Of what the script or libtorch says the reason, short and in one line; the rest is folded away.
+    void reasons_data() {
+        QTest::addColumn<QString>("message");
+        QTest::addColumn<QString>("shown");
+        QTest::newRow("a full stop") << "'no such luck. '"
+                                     << ": AssertionError: no such luck.";
+        QTest::newRow("a bell") << "'no\aluck'" << ": AssertionError: no";
+        QTest::newRow("a long one") << "'" + QString(400, 'a') + "'" << QString(280, 'a');
+    }
+    void reasons() {
+        QFETCH(QString, message);
+        QFETCH(QString, shown);
+        const std::string body = "def forward(self, ids: Tensor):\n    assert ids.size(1) < 0, " +
+                                 message.toStdString() + "\n    return self.w[ids]";
+        const std::filesystem::path file = script(toyScript(body));
+        QString details;
+        try {
+            openScript(file);
+        } catch (const compute::Error& error) {
+            details = QString::fromStdString(error.parts().details);
+        }
+        const QString found = QString::fromStdString(errorOf([&] { openScript(file); }));
+        QVERIFY2(found.contains(shown) && !found.contains(".."), qPrintable(found));
+        QVERIFY2(!found.contains(QChar(7)) && found.size() < 450, qPrintable(found));
+        QVERIFY2(details.contains("Traceback of TorchScript"), qPrintable(details));
+    }
+
+    void whatMightHelp() {
+        std::ofstream(folder() / "m.pt", std::ios::binary) << archive({.names = {"m/code/x.py", "m/constants.pkl"}});
+        const std::string found = errorOf([&] { openScript(folder() / "m.pt"); });
+        QVERIFY2(found.find("this is libtorch ") != std::string::npos, found.c_str());
+    }
+
+    void devices() {
+        const std::filesystem::path file = script(toyScript(kScriptForward));
+        OpenOptions options;
+        options.device.clear();
+        QCOMPARE(openScript(file, options)->info().device, std::string("cpu"));
+        options.device = "cuda:63";
+        const std::string found = errorOf([&] { openScript(file, options); });
+        QVERIFY2(found.find("cuda:63") != std::string::npos && found.find("cannot be read") == std::string::npos,
+                 found.c_str());
     }
 };
 

@@ -238,6 +238,20 @@ class TestReplay : public QObject, Scratch {
         QVERIFY(std::abs(verdict.gap - gap) < 1e-9);
     }
 
+    /// Without the network module there is the processor, which is all that a recording needs.
+    void deviceOnAProgramWithoutTorch() {
+        qputenv("COUNTERPOINT_MODULES", QByteArray::fromStdString(folder().string()));
+        decode();
+        edit(run() / "summary.json", [](OrderedJson& s) { s["device"] = "cuda:0"; });
+        std::vector<compute::OpenOptions> asked;
+        const ReplayVerdict verdict = replay(run(), scripted(&asked));
+        QCOMPARE(verdict.kind, Kind::Identical);
+        QCOMPARE(QByteArray::fromStdString(verdict.sentence).left(79),
+                 QByteArray("The run was decoded on cuda:0, which is not here: the processor is used. Identi"));
+        QCOMPARE(asked.front().device, std::string("cpu"));
+        QCOMPARE(compute::devices().size(), std::size_t{1});
+    }
+
     void theLineIsNamedOnce() {
         decode();
         const std::string text = compute::readFile(run() / "trace.jsonl");

@@ -182,6 +182,9 @@ class TestSession : public QObject {
         row("/specialists/0/reference", "\"a\"", "its own reference");
         row("/specialists/1", "{\"name\":\"a\",\"path\":\"x\"}", "used twice");
         row("/priors", "[{}]", "\"bank\" is missing");
+        row("/base/path", "\"mo\\u0000del\"", "\"path\": there is a NUL character in the path, which no file's name can have");
+        row("/specialists/0/tokenizer", "\"\\u0000\"", "a NUL character");
+        row("/priors", "[{\"bank\":\"b\\u0000\"}]", "a NUL character");
         row("/priors", "[{\"bank\":\"b\",\"weight\":\"nan\"}]", "finite");
         row("/priors", "[{\"bank\":\"b\",\"overrides\":[]}]", "an object");
         row("/specialists", "{}", "a list");
@@ -203,6 +206,8 @@ class TestSession : public QObject {
         const QString error = QString::fromStdString(errorOf([&] { (void)sessionFromJson(json, {}, warnings); }));
         QVERIFY2(error.contains(says), qPrintable(error));
         QVERIFY2(!error.contains(QLatin1Char('\n')), qPrintable(error));
+        const std::string filed = errorOf([&] { (void)sessionFromJson(json, "/folder/a.session.json", warnings); });
+        QVERIFY2(filed.starts_with("/folder/a.session.json"), filed.c_str());
         QVERIFY(errorOf([&] { (void)sessionFromJson(small(), {}, warnings); }).empty());
     }
 
