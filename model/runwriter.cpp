@@ -29,6 +29,9 @@ namespace {
 constexpr std::array kOwnFiles = {"trace.jsonl", "summary.json", "session.json", "log_prob.safetensors",
                                   "sources.safetensors"};
 
+/// What a run that was ended at once leaves of a file it was writing (compute/files/atomicfile).
+bool isLeftover(const std::string& name) { return name.starts_with(".counterpoint-") && name.ends_with(".part"); }
+
 /// A float as the shortest decimal that reads back to it.
 OrderedJson real(float x) {
     if (!std::isfinite(x)) return number(static_cast<double>(x));
@@ -278,6 +281,8 @@ constexpr std::array kDumps = {Dump{"log_prob", writeLogProb}, Dump{"sources", w
 void removeEarlierRun(const std::filesystem::path& directory) {
     std::filesystem::remove(directory / "summary.json");  // written last: without it a run is no whole one
     for (const Dump& dump : kDumps) std::filesystem::remove(directory / (std::string(dump.name) + ".safetensors"));
+    for (const std::filesystem::directory_entry& entry : std::filesystem::directory_iterator(directory))
+        if (isLeftover(entry.path().filename().string())) std::filesystem::remove(entry.path());
     const std::filesystem::path figures = directory / "figures";
     std::error_code kept;
     if (!std::filesystem::is_directory(figures, kept)) return;
@@ -326,9 +331,11 @@ void requireRunDirectory(const std::filesystem::path& directory) {
     if (fs::exists(directory / "trace.jsonl") && fs::exists(directory / "summary.json") &&
         fs::exists(directory / "session.json"))
         return;
-    for (const fs::directory_entry& entry : fs::directory_iterator(directory))
-        if (std::find(kOwnFiles.begin(), kOwnFiles.end(), entry.path().filename().string()) == kOwnFiles.end())
+    for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
+        const std::string name = entry.path().filename().string();
+        if (!isLeftover(name) && std::find(kOwnFiles.begin(), kOwnFiles.end(), name) == kOwnFiles.end())
             refuse("it holds other files", "give another --out or empty it");
+    }
 }
 
 void requireSourcesOutside(const Session& session, const std::filesystem::path& directory) {

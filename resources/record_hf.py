@@ -186,8 +186,11 @@ def main():
         for name, path in given.models:
             model = load(path, given)
             if recording is None:
+                V = model.config.get_text_config().vocab_size
+                if not all(0 <= t < V for t in tokens):
+                    fail(f"'{name}' has ids 0 to {V - 1}; the text has {next(t for t in tokens if not 0 <= t < V)}")
                 tokens = continued(model, tokens, given.more, given.chunk)
-                T, V = len(tokens), model.config.get_text_config().vocab_size
+                T = len(tokens)
                 entries = {"tokens": ("I64", 8, [T])}
                 entries |= {"logits." + n: (tag, size, [T, V]) for n in names}
                 if given.router:

@@ -293,6 +293,13 @@ class TestRunner : public QObject {
         compute::writeFile(folder("empty") / "notes.txt", "kept");
         writeRun(result, folder("empty"), {});
         QCOMPARE(compute::readFile(folder("empty") / "notes.txt"), std::string("kept"));
+        // A run that was ended at once while it wrote: what it left is its own, and goes.
+        const fs::path left = folder("cut") / ".counterpoint-77-3.part";
+        fs::create_directories(folder("cut"));
+        compute::writeFile(left, "half a dump");
+        compute::writeFile(folder("cut") / "trace.jsonl", "");
+        writeRun(result, folder("cut"), {});
+        QVERIFY(!fs::exists(left) && fs::exists(folder("cut") / "summary.json"));
     }
 
     void scoreModeAndInfinities() {
