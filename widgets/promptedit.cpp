@@ -56,8 +56,10 @@ int PromptEdit::lines() const { return std::max(1, static_cast<int>(document()->
 int PromptEdit::heightOf(int lines) const {
     const QTextBlock first = QPlainTextEdit::document()->firstBlock();
     const int broken = std::max(1, first.lineCount());
-    const double line = std::max(1.0 * fontMetrics().height(), blockBoundingRect(first).height() / broken);
-    return static_cast<int>(std::ceil(lines * line + 2 * QPlainTextEdit::document()->documentMargin())) + kFrame;
+    const double margin = QPlainTextEdit::document()->documentMargin();
+    const double tall = blockBoundingRect(first).height() - (first.next().isValid() ? 0 : margin);  // the last has one
+    const double line = std::max(1.0 * fontMetrics().height(), tall / broken);
+    return static_cast<int>(std::ceil(lines * line + 2 * margin)) + kFrame;
 }
 
 QSize PromptEdit::sizeHint() const { return {400, heightOf(std::clamp(lines(), 1, kMostLines))}; }

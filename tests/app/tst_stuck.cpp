@@ -78,8 +78,10 @@ class TestStuck : public QObject {
         QAction* restart = window->actions().action("decode.restart");
         const auto stall = [&] {
             QVERIFY(!restart->isEnabled());
+            const std::size_t traces = document->traces().size();
             window->actions().action("decode.generate")->trigger();
-            QTRY_VERIFY_WITH_TIMEOUT(document->trace() != nullptr && document->trace()->steps.size() == 6, kPatienceMs);
+            QTRY_COMPARE_WITH_TIMEOUT(document->traces().size(), traces + 1, kPatienceMs);
+            QTRY_COMPARE_WITH_TIMEOUT(document->trace()->steps.size(), std::size_t{6}, kPatienceMs);
             QVERIFY(window->findChild<QAbstractButton*>("restart") == nullptr);
             window->actions().action("decode.stop")->trigger();
             QTRY_VERIFY_WITH_TIMEOUT(document->stuck() && restart->isEnabled(), kPatienceMs);
