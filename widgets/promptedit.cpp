@@ -57,9 +57,10 @@ int PromptEdit::heightOf(int lines) const {
     const QTextBlock first = QPlainTextEdit::document()->firstBlock();
     const int broken = std::max(1, first.lineCount());
     const double margin = QPlainTextEdit::document()->documentMargin();
-    const double tall = blockBoundingRect(first).height() - (first.next().isValid() ? 0 : margin);  // the last has one
+    // The last block has a margin of its own below it, without which a bar to scroll by appears.
+    const double tall = blockBoundingRect(first).height() - (first.next().isValid() ? 0 : margin);
     const double line = std::max(1.0 * fontMetrics().height(), tall / broken);
-    return static_cast<int>(std::ceil(lines * line + 2 * margin)) + kFrame;
+    return static_cast<int>(std::ceil(lines * line + 3 * margin)) + kFrame;
 }
 
 QSize PromptEdit::sizeHint() const { return {400, heightOf(std::clamp(lines(), 1, kMostLines))}; }

@@ -167,6 +167,7 @@ class TestWindow : public QObject {
         auto* prompt = o.find<widgets::PromptEdit>("prompt");
         const int line = prompt->fontMetrics().height(), before = prompt->sizeHint().height();
         prompt->setFocus();
+        QVERIFY(!prompt->verticalScrollBar()->isVisible());
         for (int i = 0; i < 3; ++i) QTest::keyClick(prompt, Qt::Key_Return);
         QCOMPARE(prompt->sizeHint().height() - before, 3 * line);  // four lines are what it asks for
         QTRY_VERIFY2_WITH_TIMEOUT(prompt->viewport()->height() >= 3 * line,
