@@ -21,6 +21,7 @@
 #include "compute/files/atomicfile.h"
 #include "compute/version.h"
 #include "widgets/attempt.h"
+#include "widgets/numbertable.h"
 #include "widgets/palette.h"
 
 namespace counterpoint::app {
@@ -137,6 +138,7 @@ int screenshot(MainWindow& window, const WindowOptions& options) {
     for (const model::Notice& notice : said)  // they go by themselves, sooner or later: not in some of the pictures
         if (notice.level == model::Notice::Level::Info) document.dismiss(notice.id);
     for (int pass = 0; pass < 3; ++pass) QApplication::processEvents();  // layouts settle, then plots draw
+    widgets::fitColumnsAnew(window);
     window.resize(asked);  // notices that were shown meanwhile may have needed more
     QElapsedTimer drawn;
     for (drawn.start(); drawn.elapsed() < 100;) QApplication::processEvents(QEventLoop::WaitForMoreEvents, 20);

@@ -194,4 +194,13 @@ void fitColumns(QTableWidget& table) {
     numberTable.share();
 }
 
+void fitColumnsAnew(QWidget& window) {
+    for (QTableWidget* table : window.findChildren<QTableWidget*>()) {
+        auto* numberTable = dynamic_cast<NumberTable*>(table);
+        if (numberTable == nullptr || numberTable->wanted.empty()) continue;
+        numberTable->wanted.front() = kNarrowestName;
+        fitColumns(*table);
+    }
+}
+
 }  // namespace counterpoint::widgets

@@ -31,6 +31,9 @@ void setTableShape(QTableWidget& table, const std::vector<Column>& columns, int 
 void setText(QTableWidget& table, int row, int column, const QString& text, Ink ink, bool strong = false);
 void setNumber(QTableWidget& table, int row, int column, const QString& text, Ink ink, bool strong = false);
 void fitColumns(QTableWidget& table);
+/// In every table of the window the names' column as wide as the names that stand there now ask for, whatever was
+/// there before: the same view is the same picture.
+void fitColumnsAnew(QWidget& window);
 
 /// Widths of columns that need `least` and would like `wanted` in `room` pixels: what is short is taken from the widest
 /// first, so that those left are of one width; never less than `least`.

@@ -9,8 +9,8 @@
 #include "model/document.h"
 #include "tests/support/fakesource.h"
 #include "tests/support/fixture.h"
-#include "tests/support/toyrecording.h"
 #include "tests/support/patience.h"
+#include "tests/support/toyrecording.h"
 #include "widgets/distributionview.h"
 #include "widgets/ledgerview.h"
 #include "widgets/numbertable.h"
@@ -184,6 +184,26 @@ class TestViews : public QObject {
         ledger.show(document.plot("ledger"));
         QCOMPARE(ledger.panel().view().plot().empty, why);
         for (const model::DiagnosticRow& row : model::diagnostics()) QCOMPARE(document.plot(row.id).empty, why);
+    }
+
+    /// The names' column keeps the widest name while a table lives, until a picture asks anew.
+    void namesAreFittedAnew() {
+        QWidget window;
+        QTableWidget* table = makeNumberTable(&window);
+        const auto widthWith = [&](const char* name) {
+            setTableShape(*table, {{"Token", {}, {}}}, 1);
+            setText(*table, 0, 0, QString::fromLatin1(name), Ink::Normal);
+            fitColumns(*table);
+            return table->columnWidth(0);
+        };
+        window.resize(400, 200);
+        table->resize(400, 200);
+        window.show();
+        const int narrow = widthWith("a"), wide = widthWith("a name that is long");
+        QVERIFY(wide > narrow);
+        QCOMPARE(widthWith("a"), wide);
+        fitColumnsAnew(window);
+        QCOMPARE(table->columnWidth(0), narrow);
     }
 
     void widthsAreShared() {
