@@ -10,6 +10,7 @@
 #include "compute/files/atomicfile.h"
 #include "compute/files/safetensors.h"
 #include "compute/files/sha256.h"
+#include "compute/sources/filekind.h"
 #include "compute/sources/recording.h"
 #include "compute/text/utf8stream.h"
 #include "model/diagnostics.h"
@@ -222,12 +223,18 @@ void writeRows(const LogitStore& store, std::size_t source, Position count, floa
 }
 
 /// Where the base's tokenizer lies, as the recording names it: from its own folder, where the session's path is
-/// relative.
-std::string tokenizerFolder(const Session& session, const std::filesystem::path& file) {
+/// relative. A folder or a GGUF file brings its own.
+std::string tokenizerPlace(const Session& session, const std::filesystem::path& file) {
     const Session moved = rebased(session, file);
-    if (!moved.base.tokenizer.empty()) return moved.base.tokenizer;
     const std::filesystem::path path = session.resolve(session.base.path);
     if (!std::filesystem::is_regular_file(path)) return moved.base.path;
+    const compute::FileKind kind = compute::fileKind(path);
+    if (kind == compute::FileKind::Gguf) return moved.base.path;
+    if (!moved.base.tokenizer.empty()) return moved.base.tokenizer;
+    if (kind == compute::FileKind::TorchScript) {  // it lies beside the file
+        const std::string beside = std::filesystem::path(moved.base.path).parent_path().generic_string();
+        return beside.empty() ? "." : beside;
+    }
     const std::filesystem::path folder = compute::readRecording(path).tokenizer;
     return std::filesystem::path(session.base.path).is_absolute()
                ? folder.string()
@@ -266,7 +273,7 @@ std::string writeSources(const Trace& trace, const std::filesystem::path& file) 
     }
     std::map<std::string, std::string> metadata{{"format", "counterpoint.recording/1"},
                                                 {"base", trace.sources.front()}};
-    if (trace.tokenizer) metadata["tokenizer"] = tokenizerFolder(trace.session, file);
+    if (trace.tokenizer) metadata["tokenizer"] = tokenizerPlace(trace.session, file);
     compute::writeSafetensors(file, tensors, metadata);
     return leftOut;
 }

@@ -52,6 +52,9 @@ def arguments():
     names = [name for name, _ in given.models]
     if len(set(names)) != len(names) or not all(names):
         fail("every model needs a name of its own")
+    folder = os.path.dirname(os.path.abspath(given.out))
+    if not os.path.isdir(folder):
+        fail(f"{folder}: there is no such folder; make it first")
     if given.chunk < 1 or given.more < 0:
         fail("--chunk must be 1 or more, --continue 0 or more")
     return given

@@ -7,7 +7,9 @@
 
 #include "compute/error.h"
 #include "compute/printable.h"
+#include "compute/sources/filekind.h"
 #include "compute/sources/stopset.h"
+#include "compute/text/gguftokenizer.h"
 
 namespace counterpoint::compute {
 namespace {
@@ -202,7 +204,8 @@ class RecordingSource : public Source {
     std::size_t m_length = 0;
 };
 
-/// The tokenizer of the session's entry must be there; what only the recording names may have stayed elsewhere.
+/// The tokenizer of the session's entry must be there; what only the recording names may have stayed elsewhere. In a
+/// folder's place may stand the GGUF file that holds it.
 std::shared_ptr<const Tokenizer> tokenizerOf(const Recording& recording, const std::string& given, SourceInfo& info) {
     const fs::path folder = given.empty() ? recording.tokenizer : fs::path(given);
     if (folder.empty()) return nullptr;
@@ -211,6 +214,12 @@ std::shared_ptr<const Tokenizer> tokenizerOf(const Recording& recording, const s
         info.notices.push_back("the recording's tokenizer " + folder.string() +
                                " is not there, so its tokens are shown as ids");
         return nullptr;
+    }
+    if (fs::is_regular_file(folder, error) && fileKind(folder) == FileKind::Gguf) {
+        const auto gguf = Gguf::open(folder);
+        std::shared_ptr<const Tokenizer> tokenizer = openGgufTokenizer(*gguf);
+        info.stopIds = ggufStopIds(*gguf, *tokenizer, info.notices);
+        return tokenizer;
     }
     std::shared_ptr<const Tokenizer> tokenizer = openTokenizer(folder);
     info.stopIds = statedStopIds(folder, *tokenizer, info.notices);

@@ -71,6 +71,50 @@ class TestRealRuns : public QObject {
         }
     }
 
+    /// A recording of a run names the tokenizer of whatever kind of base the run had, and has its tokens and rows.
+    void recordingOfEveryKindOfBase_data() {
+        QTest::addColumn<QString>("file");
+        QTest::addColumn<QString>("names");
+        QTest::newRow("folder") << "hf" << "../hf";
+        QTest::newRow("GGUF") << "gguf/stories260K-f32.gguf" << "../stories260K-f32.gguf";
+        QTest::newRow("TorchScript, its tokenizer beside it") << "torchscript/stories260K.ts.pt" << "../script";
+    }
+    void recordingOfEveryKindOfBase() {
+        REQUIRE_SHARED("models/stories260K/golden.json");
+        QFETCH(QString, file);
+        QFETCH(QString, names);
+        const fs::path given = shared("models/stories260K/" + file.toStdString()), at = folder("kinds");
+        fs::path base = at / given.filename();
+        fs::create_directories(at);
+        if (file.startsWith("torchscript")) {
+            fs::create_directories(at / "script");
+            base = at / "script" / given.filename();
+            for (const char* name : {"tokenizer.json", "tokenizer_config.json"})
+                fs::copy_file(shared("models/stories260K/hf") / name, at / "script" / name);
+        }
+        fs::copy(given, base);
+        Session s = sessionForModel(base);
+        s.base.path = base.lexically_relative(at).string();
+        s.file = at / "s.session.json";
+        s.prompt = "Once upon a time";
+        s.decoding.temperature = 0;
+        s.decoding.maxNewTokens = 12;
+        RunOptions options;
+        options.dumps = {"log_prob", "sources"};
+        const RunResult run = runSession(s, options);
+        const fs::path out = at / ("run of " + given.filename().string());
+        writeRun(run, out, options.dumps);
+        QCOMPARE(compute::Safetensors::openFile(out / "sources.safetensors").metadata().at("tokenizer"), names.toStdString());
+        Session scored = sessionForRecording(out / "sources.safetensors");
+        scored.decoding = s.decoding;
+        const RunResult again = runSession(scored, options);
+        QCOMPARE(again.trace.tokens, run.trace.tokens);
+        QCOMPARE(again.trace.text(), run.trace.text());
+        QVERIFY(again.trace.tokenizer != nullptr);
+        for (std::size_t i = 0; i < run.trace.steps.size(); ++i)
+            QCOMPARE(again.trace.steps[i]->logProbs, run.trace.steps[i]->logProbs);
+    }
+
     void composedGolden() {
         REQUIRE_SHARED("models/composed_golden.json");
         const Json golden = compute::readJson(shared("models/composed_golden.json"));
