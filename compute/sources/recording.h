@@ -1,10 +1,11 @@
 #pragma once
 // A recording (SPEC.md 2): what models said elsewhere about one text, as a safetensors file that is mapped and read in
 // place. `tokens` int64 [T]; `logits.<source>` float [T,V], row t about token t+1; optional `router_logits.<source>`
-// float [L,T,E], row t of input token t. Metadata: format, base, tokenizer (a folder or a GGUF file, relative to the file), and with
-// router logits router_layers, experts_per_token, norm_topk_prob. As a Source it answers for a beginning of its own
-// tokens only: any other sequence would need a forward pass, which it cannot do. Errors: Error naming file and tensor,
-// everything checked before a row is read. Thread: Recording any (immutable); a source as in source.h.
+// float [L,T,E], row t of input token t. Metadata: format, base, tokenizer (a folder or a GGUF file, relative to the
+// file), and with router logits router_layers, experts_per_token, norm_topk_prob. As a Source it answers for a
+// beginning of its own tokens only: any other sequence would need a forward pass, which it cannot do. Errors: Error
+// naming file and tensor, everything checked before a row is read. Thread: Recording any (immutable); a source as in
+// source.h.
 
 #include <filesystem>
 #include <memory>
