@@ -107,6 +107,15 @@ class TestNetwork : public QObject {
     Q_OBJECT
     QTemporaryDir m_folder;
 
+    std::unique_ptr<compute::Source> onTheDevice(const tests::Toy& toy, const char* name) const {
+        const std::filesystem::path directory = std::filesystem::path(m_folder.path().toStdString()) / name;
+        toy.write(directory);
+        tests::writeJson(directory / "tokenizer.json", tests::tokenizerOf(tests::toyPieces(300)));
+        OpenOptions options;
+        options.device = "cpu-aten";
+        return compute::openSource(directory, options, {});
+    }
+
   private Q_SLOTS:
     void init() { tests::failOnAnyWarning(); }
 
@@ -290,18 +299,13 @@ class TestNetwork : public QObject {
 
     /// HAZARDS A26: the device path names the layer too; a chunk whose rows nobody asked for included.
     void deviceNamesTheLayerThatOverflows() {
-        const std::filesystem::path directory = std::filesystem::path(m_folder.path().toStdString()) / "overflow";
         for (const auto& [tensor, says] : {std::pair{"model.layers.1.mlp.down_proj.weight", "layer 2 of 2 gives"},
                                            {"model.layers.0.self_attn.o_proj.weight", "layer 1 of 2 gives"},
                                            {"lm_head.weight", ""}}) {
             tests::Toy toy;
             toy.fill(1);
             for (float& w : toy.tensors[tensor]) w = std::numeric_limits<float>::max();
-            toy.write(directory);
-            tests::writeJson(directory / "tokenizer.json", tests::tokenizerOf(tests::toyPieces(300)));
-            OpenOptions options;
-            options.device = "cpu-aten";
-            const auto source = compute::openSource(directory, options, {});
+            const auto source = onTheDevice(toy, "overflow");
             std::vector<float> row(300);
             for (const auto& [count, rows] : {std::pair{1, 1}, {300, 0}, {300, 1}}) {
                 const std::vector<TokenId> ids(static_cast<std::size_t>(count), 5);
@@ -320,14 +324,9 @@ class TestNetwork : public QObject {
 
     /// Prompts of more than one chunk: the last rows only, however many, and what is not asked for is not written.
     void deviceGivesTheRowsAskedFor() {
-        const std::filesystem::path directory = std::filesystem::path(m_folder.path().toStdString()) / "rows";
         tests::Toy toy;
         toy.fill(1);
-        toy.write(directory);
-        tests::writeJson(directory / "tokenizer.json", tests::tokenizerOf(tests::toyPieces(300)));
-        OpenOptions options;
-        options.device = "cpu-aten";
-        const auto source = compute::openSource(directory, options, {});
+        const auto source = onTheDevice(toy, "rows");
         std::vector<TokenId> ids(520);
         for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<TokenId>(i * i % 299);
         std::vector<float> all(ids.size() * 300);

@@ -150,4 +150,10 @@ inline model::Session threeSession(std::int64_t newTokens = 24) {
     return s;
 }
 
+/// The first specialist's weight changed.
+inline model::Session weighted(model::Session s, double weight) {
+    s.specialists[0].weight = weight;
+    return s;
+}
+
 }  // namespace counterpoint::tests

@@ -17,15 +17,6 @@ using namespace counterpoint;
 using namespace counterpoint::model;
 using namespace counterpoint::tests;
 
-namespace {
-
-Session weighted(Session s, double weight) {
-    s.specialists[0].weight = weight;
-    return s;
-}
-
-}  // namespace
-
 class TestDocument : public QObject {
     Q_OBJECT
   private Q_SLOTS:

@@ -7,6 +7,7 @@
 #include "compute/files/safetensors.h"
 #include "model/opensession.h"
 #include "model/runner.h"
+#include "tests/model/rundirectory.h"
 #include "tests/support/fixture.h"
 #include "tests/support/germanlocale.h"
 
@@ -31,12 +32,6 @@ Session three() {
         s.specialists.push_back(std::move(entry));
     }
     return s;
-}
-
-std::string allBytes(const fs::path& directory) {
-    std::string all;
-    for (const char* name : {"trace.jsonl", "session.json", "log_prob.safetensors", "sources.safetensors"}) all += compute::readFile(directory / name);
-    return all;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "model/runner.h"
 #include "tests/model/scripted.h"
 #include "tests/support/fixture.h"
+#include "tests/support/scratch.h"
 #include "tests/support/toyrecording.h"
 #include "tests/support/patience.h"
 
@@ -37,15 +38,6 @@ std::vector<float> logProbs(const fs::path& run) {
     std::vector<float> values(bytes.size() / sizeof(float));
     std::memcpy(values.data(), bytes.data(), bytes.size());
     return values;
-}
-
-std::string errorOf(const std::function<void()>& call) {
-    try {
-        call();
-    } catch (const compute::Error& error) {
-        return error.sentence();
-    }
-    return {};
 }
 
 }  // namespace

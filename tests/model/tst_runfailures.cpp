@@ -7,8 +7,10 @@
 #include "compute/files/atomicfile.h"
 #include "compute/files/safetensors.h"
 #include "model/runner.h"
+#include "tests/model/rundirectory.h"
 #include "tests/model/scripted.h"
 #include "tests/support/fixture.h"
+#include "tests/support/scratch.h"
 
 using namespace counterpoint;
 using namespace counterpoint::model;
@@ -23,23 +25,6 @@ RunOptions scripted() {
     RunOptions options;
     options.opener = opener(three());
     return options;
-}
-
-std::vector<Json> rowsOf(const fs::path& directory) {
-    std::vector<Json> rows;
-    const std::string text = compute::readFile(directory / "trace.jsonl");
-    for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
-        rows.push_back(Json::parse(text.substr(at, text.find('\n', at) - at)));
-    return rows;
-}
-
-std::string errorOf(const std::function<void()>& call) {
-    try {
-        call();
-    } catch (const compute::Error& error) {
-        return error.sentence();
-    }
-    return {};
 }
 
 /// As if read from /folder/a.session.json; its models lie in that folder.

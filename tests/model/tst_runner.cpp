@@ -9,6 +9,7 @@
 #include "compute/files/safetensors.h"
 #include "compute/files/sha256.h"
 #include "model/runner.h"
+#include "tests/model/rundirectory.h"
 #include "tests/model/scripted.h"
 #include "tests/support/fixture.h"
 #include "tests/support/germanlocale.h"
@@ -39,21 +40,6 @@ struct SpacedTokenizer : ByteTokenizer {
     using ByteTokenizer::ByteTokenizer;
     bool dropsLeadingSpace() const override { return true; }
 };
-
-std::vector<Json> rowsOf(const fs::path& directory) {
-    std::vector<Json> rows;
-    const std::string text = compute::readFile(directory / "trace.jsonl");
-    for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
-        rows.push_back(Json::parse(text.substr(at, text.find('\n', at) - at)));
-    return rows;
-}
-
-std::string allBytes(const fs::path& directory) {
-    std::string all;
-    for (const char* name : {"trace.jsonl", "session.json", "log_prob.safetensors", "sources.safetensors"})
-        all += compute::readFile(directory / name);
-    return all;
-}
 
 }  // namespace
 
