@@ -3,8 +3,8 @@
 #include "compute/dial.h"
 #include "compute/error.h"
 #include "compute/files/atomicfile.h"
+#include "compute/files/jsonreader.h"
 #include "compute/printable.h"
-#include "model/jsonreader.h"
 #include "model/session.h"
 
 #include <algorithm>
@@ -16,6 +16,9 @@
 namespace counterpoint::model {
 
 using compute::Error;
+using compute::JsonReader;
+using compute::nameOf;
+using compute::Names;
 using compute::TokenId;
 
 namespace {

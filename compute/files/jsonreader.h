@@ -1,12 +1,6 @@
 #pragma once
-// JSON objects read key by key: a value of another kind is an Error that names file, key, what was expected and what was
-// found; what nobody asked for is kept and warned about (SPEC.md 2). Thread: any (values).
-
-#include "compute/dial.h"
-#include "compute/error.h"
-#include "compute/files/json.h"
-#include "compute/printable.h"
-#include "compute/step.h"
+// JSON objects read key by key: a value of another kind is an Error that names file, key, what was expected and what
+// was found; what nobody asked for is kept and warned about (SPEC.md 2). Thread: any (values).
 
 #include <array>
 #include <cmath>
@@ -17,9 +11,13 @@
 #include <utility>
 #include <vector>
 
-namespace counterpoint::model {
+#include "compute/dial.h"
+#include "compute/error.h"
+#include "compute/files/json.h"
+#include "compute/printable.h"
+#include "compute/step.h"
 
-using compute::OrderedJson;
+namespace counterpoint::compute {
 
 /// Words of a file and what they stand for.
 template <class E, std::size_t N>
@@ -33,7 +31,7 @@ const char* nameOf(const Names<E, N>& names, E value) {
 }
 
 inline std::string shortly(const OrderedJson& value) {
-    return compute::shortened(value.dump(-1, ' ', false, OrderedJson::error_handler_t::replace));
+    return shortened(value.dump(-1, ' ', false, OrderedJson::error_handler_t::replace));
 }
 
 /// One object being read: knows where it stands and what nobody has asked for yet.
@@ -46,8 +44,8 @@ class JsonReader {
     [[noreturn]] void fail(const std::string& key, const std::string& expected, const OrderedJson& found) const {
         throw wrong(key, expected, found);
     }
-    compute::Error wrong(const std::string& key, const std::string& expected, const OrderedJson& found) const {
-        return compute::Error({.where = at(key),
+    Error wrong(const std::string& key, const std::string& expected, const OrderedJson& found) const {
+        return Error({.where = at(key),
                       .what = "the value cannot be used",
                       .expected = expected,
                       .found = shortly(found),
@@ -55,16 +53,21 @@ class JsonReader {
                       .details = {}});
     }
     /// Of keys that take finite numbers only: "inf" and "nan" are none for them.
-    compute::Error notANumber(const std::string& key, const std::string& expected, const OrderedJson& found) const {
-        return compute::Error({.where = at(key),
-                               .what = "this is not a number",
-                               .expected = expected,
-                               .found = shortly(found),
-                               .advice = {},
-                               .details = {}});
+    Error notANumber(const std::string& key, const std::string& expected, const OrderedJson& found) const {
+        return Error({.where = at(key),
+                      .what = "this is not a number",
+                      .expected = expected,
+                      .found = shortly(found),
+                      .advice = {},
+                      .details = {}});
     }
-    compute::Error missing(const std::string& key, const std::string& expected) const {
-        return compute::Error({.where = m_where, .what = "\"" + key + "\" is missing", .expected = expected, .found = {}, .advice = {}, .details = {}});
+    Error missing(const std::string& key, const std::string& expected) const {
+        return Error({.where = m_where,
+                      .what = "\"" + key + "\" is missing",
+                      .expected = expected,
+                      .found = {},
+                      .advice = {},
+                      .details = {}});
     }
     std::string at(const std::string& key) const { return key.empty() ? m_where : m_where + ", \"" + key + "\""; }
 
@@ -92,12 +95,12 @@ class JsonReader {
     /// A file's or folder's: the system would end one at a NUL and look for another file.
     void path(const std::string& key, std::string& out) {
         if (string(key, out) && out.find('\0') != std::string::npos)
-            throw compute::Error({.where = at(key),
-                                  .what = "there is a NUL character in the path, which no file's name can have",
-                                  .expected = {},
-                                  .found = shortly(out),
-                                  .advice = {},
-                                  .details = {}});
+            throw Error({.where = at(key),
+                         .what = "there is a NUL character in the path, which no file's name can have",
+                         .expected = {},
+                         .found = shortly(out),
+                         .advice = {},
+                         .details = {}});
     }
     void boolean(const std::string& key, bool& out) {
         if (const auto v = take(key)) {
@@ -115,12 +118,12 @@ class JsonReader {
     double bounded(const std::string& key, const OrderedJson& value, std::string_view dial) {
         const double x = value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
         try {
-            compute::requireInBounds(compute::dial(dial), x);
-        } catch (const compute::Error& e) {
-            compute::ErrorParts parts = e.parts();
+            requireInBounds(compute::dial(dial), x);
+        } catch (const Error& e) {
+            ErrorParts parts = e.parts();
             if (!value.is_number()) throw notANumber(key, "a number from " + parts.expected, value);
             parts.where = at(key);
-            throw compute::Error(std::move(parts));
+            throw Error(std::move(parts));
         }
         return x;
     }
@@ -129,7 +132,8 @@ class JsonReader {
     }
     std::uint64_t unsignedOf(const std::string& key, const OrderedJson& value, std::uint64_t maximum) const {
         const bool whole = value.is_number_unsigned() || (value.is_number_integer() && value.get<std::int64_t>() >= 0);
-        if (!whole || value.get<std::uint64_t>() > maximum) fail(key, "a whole number from 0 to " + std::to_string(maximum), value);
+        if (!whole || value.get<std::uint64_t>() > maximum)
+            fail(key, "a whole number from 0 to " + std::to_string(maximum), value);
         return value.get<std::uint64_t>();
     }
     template <class Integer>
@@ -155,13 +159,13 @@ class JsonReader {
         }
         fail(key, "one of " + expected, *v);
     }
-    void ids(const std::string& key, std::optional<std::vector<compute::TokenId>>& out) {
+    void ids(const std::string& key, std::optional<std::vector<TokenId>>& out) {
         const auto v = takeNonNull(key);
         if (!v) return;
         if (!v->is_array()) fail(key, "a list of token ids", *v);
-        std::vector<compute::TokenId> list;
+        std::vector<TokenId> list;
         for (const OrderedJson& id : *v)
-            list.push_back(static_cast<compute::TokenId>(unsignedOf(key, id, std::numeric_limits<compute::TokenId>::max())));
+            list.push_back(static_cast<TokenId>(unsignedOf(key, id, std::numeric_limits<TokenId>::max())));
         out = std::move(list);
     }
 
@@ -171,11 +175,11 @@ class JsonReader {
         std::size_t n = 0;
         for (const auto& [key, value] : m_rest.items()) {
             if (++n > kNamed) break;
-            warnings.push_back(compute::printable(m_where + ": the key \"" + key + "\" is unknown; it is kept as it is."));
+            warnings.push_back(printable(m_where + ": the key \"" + key + "\" is unknown; it is kept as it is."));
         }
         if (m_rest.size() > kNamed)
-            warnings.push_back(compute::printable(m_where + ": " + std::to_string(m_rest.size() - kNamed) +
-                                                  " more keys are unknown; they are kept as they are."));
+            warnings.push_back(printable(m_where + ": " + std::to_string(m_rest.size() - kNamed) +
+                                         " more keys are unknown; they are kept as they are."));
         return std::move(m_rest);
     }
 
@@ -184,4 +188,4 @@ class JsonReader {
     std::string m_where;
 };
 
-}  // namespace counterpoint::model
+}  // namespace counterpoint::compute

@@ -1,0 +1,106 @@
+#pragma once
+// R8: a sparse factor on tokens. log φ(v) = Δ(v) where the context matches and v is in the support, else 0.
+//   Δ(v) = c·δ₊ for promoted tokens, −c·δ₋ for demoted ones; explicit `delta` values are final
+//   η = log(q/(1−q)) clamped to [0, log(0.99/0.01)]; q < 0.5 switches off; an overridden η is exempt from the cap
+// A Prior is what a person wrote; a Factor is what it became with one tokenizer. What cannot be used is a sentence in
+// `problems`: the entry (or the prior, where `unusable`) does not act, the rest does, and what was written stays.
+// Shapes: a support of n tokens, sorted, unique, zeros left out. Units: nats. Source: seeds 000/001, SPEC.md R8.
+// Thread: any (values; a Prior is shared as const). Errors: none; see `problems`.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "compute/export.h"
+#include "compute/files/json.h"
+#include "compute/step.h"
+#include "compute/text/tokenizer.h"
+
+namespace counterpoint::compute {
+
+/// How a text becomes one token. The names in a file: policyName().
+enum class Policy { ExactId, SingleToken, SingleTokenSpace, FirstToken, FirstTokenSpace };
+COUNTERPOINT_API std::string_view policyName(Policy policy);  ///< "exact id", "single token with a leading space", …
+/// nullopt: no policy. "without a leading space" is the plain form; the "a" may be missing.
+COUNTERPOINT_API std::optional<Policy> policyOf(std::string_view name);
+
+/// A promoted or demoted entry: a text, or an id.
+struct PriorEntry {
+    std::string text;
+    TokenId id = kNoToken;  ///< kNoToken: `text` says it
+    bool operator==(const PriorEntry&) const = default;
+};
+
+enum class ContextKind { Always, Regex, Tokens, CodeBlock, Feature };
+
+/// R8 `when`: on the text and tokens before the position (context.h).
+struct Context {
+    ContextKind kind = ContextKind::Always;
+    std::string pattern;  ///< Regex: found in the last `chars` code points
+    std::int64_t chars = 200;
+    std::vector<TokenId> ids;  ///< Tokens: the sequence ends with them
+    std::string language;      ///< CodeBlock: of the fence; empty: any
+    std::string name;          ///< Feature: inside this feature of the bank
+    OrderedJson unknown = OrderedJson::object();
+    bool operator==(const Context&) const = default;
+};
+/// One line for eyes: "always", "after /…/", "inside `python` code".
+COUNTERPOINT_API std::string describe(const Context& context);
+
+struct Prior {
+    std::string name, kind, task;
+    double quality = 0.5, confidence = 1;  ///< q, c
+    std::vector<PriorEntry> promote, demote;
+    double deltaPlus = 1, deltaMinus = 1;           ///< δ₊, δ₋
+    std::vector<std::pair<TokenId, double>> delta;  ///< final values, in the order of the file
+    Policy policy = Policy::SingleToken;
+    Context when;
+    std::optional<double> eta;
+    bool enabled = true;
+    std::string source;
+    std::vector<std::string> merged;  ///< names of what level 2 or 3 joined into it (R10)
+    OrderedJson unknown = OrderedJson::object();
+
+    bool unusable = false;  ///< it does not act; `written` is what stands in the file and is saved again
+    OrderedJson written;
+    std::vector<std::string> problems;  ///< sentences of reading it
+    bool operator==(const Prior&) const = default;
+};
+
+struct Eta {
+    double raw = 0;           ///< log(q/(1−q)), ±inf at 0 and 1
+    double eta = 0;           ///< what acts, before the bank's weight
+    bool off = false;         ///< q < 0.5 and nothing overrides it
+    bool capped = false;      ///< the cap bites
+    bool overridden = false;  ///< `eta` of the prior or of `override`
+};
+constexpr double kMostQuality = 0.99, kEtaCap = 4.59511985013459;  ///< log(0.99/0.01)
+/// `override`: a session's; it goes before the prior's own `eta`.
+COUNTERPOINT_API Eta etaOf(const Prior& prior, std::optional<double> override = std::nullopt);
+
+/// What one entry became.
+struct Became {
+    std::string entry;         ///< as written
+    TokenId token = kNoToken;  ///< kNoToken: nothing, see `problem`
+    double delta = 0;          ///< Δ, nats
+    std::string problem;       ///< a sentence, empty where it became a token
+};
+
+struct Factor {
+    std::vector<TokenId> tokens;        ///< the support, sorted
+    std::vector<double> delta;          ///< Δ of each, never 0
+    std::vector<Became> entries;        ///< promote, demote, delta in the order of the file
+    std::vector<std::string> problems;  ///< of the entries; beside Prior::problems
+};
+
+struct Vocabulary {
+    const Tokenizer* tokenizer = nullptr;  ///< null: entries must be ids
+    std::int64_t size = -1;                ///< ids are below it; −1: unknown (a bank without a session)
+    bool foreignIds = false;  ///< the bank was made for another tokenizer: ids mean other tokens, texts are read anew
+};
+COUNTERPOINT_API Factor resolve(const Prior& prior, const Vocabulary& vocabulary);
+
+}  // namespace counterpoint::compute
