@@ -2,13 +2,15 @@
 // A bank of priors and its two files (SPEC.md 2, Bank). `.bank.json` is what a person writes; `.bank.safetensors` holds
 //   ids      I32 [N]     supports one after the other, each sorted
 //   offsets  I64 [M+1]   where each prior's begins
-//   signs    U8  [Σ⌈n/8⌉ of one-bit priors]  packed, bit j of byte j/8, 1 = +
+//   signs    U8  [Σ⌈n/8⌉ of one-bit priors]  packed, bit j of byte j/8 (lowest first), 1 = +
 //   scales   F32 [one-bit priors]            α (R9)
-//   deltas   F64 [Σ n of exact priors]
-// and the JSON of everything else as metadata `bank` (per prior: its fields without what the tensors say, and
-// `"bits": 1` or `"exact"`). Level 0 is lossless: JSON -> safetensors -> JSON gives the same bank, text entries
-// included. A bank is a value with its priors shared: changing one copies a list of pointers. Errors: Error for a file
-// that is no bank; what is wrong with one prior stands in that prior. Thread: any.
+//   deltas   F32 [Σ n of exact priors]
+// (scales and deltas F64 where float32 does not hold them) and as metadata `format`, `bank`: the JSON without what the
+// tensors say and without defaults, `stored`: a letter for each prior. w: its entries stand in the JSON; l: its lists
+// are the ids by sign; d: its `delta` is ids and deltas; 1: its `delta` is ids, signs and scale. Level 0 is lossless:
+// JSON -> safetensors -> JSON gives the same bank, text entries included. A bank is a value with its priors shared:
+// changing one copies a list of pointers. Errors: Error for a file that is no bank; what is wrong with one prior stands
+// in that prior. Thread: any.
 
 #include <filesystem>
 #include <memory>
@@ -35,6 +37,7 @@ struct Bank {
     std::vector<Feature> features;
     std::vector<PriorPtr> priors;
     int level = 0;  ///< R10: 0 as written, 1 one bit, 2 merged, 3 aggregated
+    /// Unknown keys, and values of known ones that could not be read: saved again while nothing else stands there.
     OrderedJson unknown = OrderedJson::object();
 };
 /// By value, priors too.
@@ -45,18 +48,21 @@ COUNTERPOINT_API Bank readBank(const std::filesystem::path& file, std::vector<st
 COUNTERPOINT_API Bank bankFromJson(const OrderedJson& json, const std::string& where,
                                    std::vector<std::string>& warnings);
 COUNTERPOINT_API OrderedJson toJson(const Bank& bank);
-/// Atomic. The name's end decides: .safetensors or JSON. `vocabulary` turns texts into the ids of the tensors; a text
-/// that became nothing stays as it is written.
-COUNTERPOINT_API void writeBank(const Bank& bank, const std::filesystem::path& file, const Vocabulary& vocabulary = {});
+/// Atomic. The name's end decides: .safetensors or JSON. `ids` turns texts into the ids of the tensors; a text that
+/// became nothing stays as it is written.
+COUNTERPOINT_API void writeBank(const Bank& bank, const std::filesystem::path& file, const IdSpace& ids = {});
 
-/// Bytes on disk as .bank.safetensors at the bank's level: of the whole file, and what each prior takes of it (its
-/// share of every tensor and its metadata).
+/// R10 level 1 of one prior: its support as explicit ±α, α = mean |Δ| as float32, so that sign and scale are all there
+/// is; lists, δ₊, δ₋ and policy are gone. The same prior where there is no support.
+COUNTERPOINT_API PriorPtr oneBitOf(const PriorPtr& prior, const Factor& factor);
+
+/// Bytes on disk as .bank.safetensors: of the whole file, and what each prior takes of it (its share of every tensor
+/// and its metadata; what is left is the file's own).
 struct BankBytes {
     std::uint64_t file = 0;
     std::vector<std::uint64_t> prior;
 };
-/// exact: as it stands (level 0, float64 Δ where float32 does not hold them); else every prior by its sign and one
-/// scale.
-COUNTERPOINT_API BankBytes bytesOf(const Bank& bank, const Vocabulary& vocabulary, bool exact);
+/// exact: as it stands; else every prior by oneBitOf.
+COUNTERPOINT_API BankBytes bytesOf(const Bank& bank, const IdSpace& ids, bool exact);
 
 }  // namespace counterpoint::compute

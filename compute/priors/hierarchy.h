@@ -46,7 +46,6 @@ struct Compressed {
     Bank bank;
     std::vector<LevelReport> levels;  ///< [0..level]
 };
-COUNTERPOINT_API Compressed compress(std::span<const Bank> banks, const Vocabulary& vocabulary,
-                                     const CompressOptions& options);
+COUNTERPOINT_API Compressed compress(std::span<const Bank> banks, const IdSpace& ids, const CompressOptions& options);
 
 }  // namespace counterpoint::compute

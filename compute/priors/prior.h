@@ -21,10 +21,13 @@
 
 namespace counterpoint::compute {
 
-/// How a text becomes one token. The names in a file: policyName().
+/// How a text becomes one token: the token (or first token) whose bytes in the middle of a text are the entry's, with a
+/// blank before them or not. So "without a leading space" gives the bare piece and "with" the one that carries the
+/// blank, whether the tokenizer puts a blank of its own before a text (SentencePiece: encode("cat") is "▁cat") or not.
+/// The names in a file: policyName().
 enum class Policy { ExactId, SingleToken, SingleTokenSpace, FirstToken, FirstTokenSpace };
 COUNTERPOINT_API std::string_view policyName(Policy policy);  ///< "exact id", "single token with a leading space", …
-/// nullopt: no policy. "without a leading space" is the plain form; the "a" may be missing.
+/// nullopt: no policy. "without a leading space" is the plain form; the "a" may be missing; an id has no space.
 COUNTERPOINT_API std::optional<Policy> policyOf(std::string_view name);
 
 /// A promoted or demoted entry: a text, or an id.
@@ -67,8 +70,9 @@ struct Prior {
     bool unusable = false;  ///< it does not act; `written` is what stands in the file and is saved again
     OrderedJson written;
     std::vector<std::string> problems;  ///< sentences of reading it
-    bool operator==(const Prior&) const = default;
 };
+/// By value; a NaN equals a NaN.
+COUNTERPOINT_API bool operator==(const Prior& a, const Prior& b);
 
 struct Eta {
     double raw = 0;           ///< log(q/(1−q)), ±inf at 0 and 1
@@ -81,26 +85,32 @@ constexpr double kMostQuality = 0.99, kEtaCap = 4.59511985013459;  ///< log(0.99
 /// `override`: a session's; it goes before the prior's own `eta`.
 COUNTERPOINT_API Eta etaOf(const Prior& prior, std::optional<double> override = std::nullopt);
 
-/// What one entry became.
+/// |Δ| above it does not act: with any weight it stays a float32.
+constexpr double kMostDelta = 1e30;
+
+/// What one entry became. It acts where `problem` is empty.
 struct Became {
     std::string entry;         ///< as written
-    TokenId token = kNoToken;  ///< kNoToken: nothing, see `problem`
-    double delta = 0;          ///< Δ, nats
-    std::string problem;       ///< a sentence, empty where it became a token
+    TokenId token = kNoToken;  ///< kNoToken: nothing
+    double delta = 0;          ///< Δ, nats; 0: it does not act
+    std::string problem;       ///< a sentence: it became no token, or the token has its Δ from elsewhere or none
 };
 
 struct Factor {
     std::vector<TokenId> tokens;        ///< the support, sorted
     std::vector<double> delta;          ///< Δ of each, never 0
     std::vector<Became> entries;        ///< promote, demote, delta in the order of the file
-    std::vector<std::string> problems;  ///< of the entries; beside Prior::problems
+    std::vector<std::string> problems;  ///< of the entries (20, then how many more); beside Prior::problems
 };
 
-struct Vocabulary {
+/// What an entry may become.
+struct IdSpace {
     const Tokenizer* tokenizer = nullptr;  ///< null: entries must be ids
     std::int64_t size = -1;                ///< ids are below it; −1: unknown (a bank without a session)
     bool foreignIds = false;  ///< the bank was made for another tokenizer: ids mean other tokens, texts are read anew
 };
-COUNTERPOINT_API Factor resolve(const Prior& prior, const Vocabulary& vocabulary);
+/// An unusable prior gives nothing. An id twice counts once; promoted and demoted it does neither; an explicit `delta`
+/// of it is final.
+COUNTERPOINT_API Factor resolve(const Prior& prior, const IdSpace& ids);
 
 }  // namespace counterpoint::compute

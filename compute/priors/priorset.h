@@ -42,7 +42,7 @@ class COUNTERPOINT_API PriorSet {
         std::size_t context = 0;
     };
 
-    static std::shared_ptr<const PriorSet> build(std::span<const BankUse> banks, const Vocabulary& vocabulary,
+    static std::shared_ptr<const PriorSet> build(std::span<const BankUse> banks, const IdSpace& ids,
                                                  const std::string& fingerprint, const PriorSet* before = nullptr);
     std::span<const Member> members() const { return m_members; }
     const Contexts& contexts() const { return *m_contexts; }
