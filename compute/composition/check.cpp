@@ -106,7 +106,7 @@ void check(const Recipe& recipe, std::span<const PriorTerm> priors, const Source
     for (const SpecialistTerm& term : recipe.specialists)
         if (score::counts(term)) checkSpecialist(recipe, term, rows, width);
     for (const PriorTerm& prior : priors) {
-        const std::string who = "prior '" + prior.name + "'";
+        const std::string who = "prior '" + std::string(prior.name) + "'";
         require(std::isfinite(prior.eta), who, "its weight is not a number");
         require(prior.tokens.size() == prior.delta.size(), who, "it has not one factor for each token");
         for (std::size_t j = 0; j < prior.tokens.size(); ++j) {

@@ -1,7 +1,9 @@
 #include "compute/composition/compose.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include "compute/composition/check.h"
@@ -60,13 +62,40 @@ void keepBudget(const Recipe& recipe, const SourceRows<Real>& rows, double* scor
     }
 }
 
-void addPriors(std::span<const PriorTerm> priors, double* score) {
+}  // namespace
+
+void gatherPriors(std::span<const PriorTerm> priors, std::size_t n, std::vector<TokenId>& touched,
+                  std::vector<double>& push) {
+    thread_local std::vector<std::uint64_t> words;  // a bit per token, so that nothing is sorted
+    thread_local std::vector<double> sums;
+    touched.clear();
+    push.clear();
+    if (priors.empty()) return;
+    if (sums.size() < n) sums.resize(n);
+    words.assign((n + 63) / 64, 0);
     for (const PriorTerm& prior : priors)
-        for (std::size_t j = 0; j < prior.tokens.size(); ++j)
-            score[static_cast<std::size_t>(prior.tokens[j])] += prior.eta * prior.delta[j];
+        for (std::size_t j = 0; j < prior.tokens.size(); ++j) {
+            const auto v = static_cast<std::size_t>(prior.tokens[j]);
+            const std::uint64_t bit = std::uint64_t{1} << (v % 64);
+            if ((words[v / 64] & bit) == 0) sums[v] = 0;
+            words[v / 64] |= bit;
+            sums[v] += prior.eta * prior.delta[j];
+        }
+    for (std::size_t w = 0; w < words.size(); ++w)
+        for (std::uint64_t left = words[w]; left != 0; left &= left - 1) {
+            const std::size_t v = 64 * w + static_cast<std::size_t>(std::countr_zero(left));
+            touched.push_back(static_cast<TokenId>(v));
+            push.push_back(sums[v]);
+        }
 }
 
-}  // namespace
+float priorsLogProb(const Stages<float>& stages, TokenId token) {
+    const auto at = std::lower_bound(stages.touched.begin(), stages.touched.end(), token);
+    const bool moved = at != stages.touched.end() && *at == token;
+    const double push = moved ? stages.push[static_cast<std::size_t>(at - stages.touched.begin())] : 0.0;
+    return static_cast<float>(static_cast<double>(stages.composed[static_cast<std::size_t>(token)]) +
+                              (stages.logNormaliserComposed - stages.logNormaliserPriors) + push);
+}
 
 template <class Real>
 void truncate(const Recipe& recipe, std::int64_t left, Stages<Real>& stages) {
@@ -98,11 +127,13 @@ void composePlainly(const Recipe& recipe, std::span<const PriorTerm> priors, con
     composeSources(recipe, rows, recipe.klBudget.value_or(0), score, stages);
     if (recipe.klBudget) keepBudget(recipe, rows, score, stages);
 
+    gatherPriors(priors, n, stages.touched, stages.push);
     if (priors.empty()) {
         stages.priors.assign(stages.composed.begin(), stages.composed.end());
         stages.logNormaliserPriors = stages.logNormaliserComposed;
     } else {
-        addPriors(priors, score);
+        for (std::size_t k = 0; k < stages.touched.size(); ++k)
+            score[static_cast<std::size_t>(stages.touched[k])] += stages.push[k];
         stages.logNormaliserPriors = normalise(score, 1.0, n, stages.priors);
     }
 
@@ -122,6 +153,11 @@ void compose<float>(const Recipe& recipe, std::span<const PriorTerm> priors, con
     FusedRow row;
     if (!fuse(recipe, priors, rows, stages, row)) return composePlainly(recipe, priors, rows, stages);
     stages.priors.assign(stages.composed.begin(), stages.composed.end());
+    if (priors.empty()) return;
+    const auto shift = static_cast<float>(stages.logNormaliserComposed - stages.logNormaliserPriors);
+    for (float& x : stages.priors) x += shift;
+    for (std::size_t k = 0; k < stages.touched.size(); ++k)
+        stages.priors[static_cast<std::size_t>(stages.touched[k])] = priorsLogProb(stages, stages.touched[k]);
 }
 
 template <>

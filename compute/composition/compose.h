@@ -30,6 +30,8 @@ struct Stages {
     std::vector<Real> priors;        ///< log p, τ = 1, with priors
     std::vector<Real> temperature;   ///< log p̂ (τ = 0: equal to priors)
     std::vector<std::uint8_t> kept;  ///< [V] survives truncation
+    std::vector<TokenId> touched;    ///< tokens that a prior acts on here, ascending
+    std::vector<double> push;        ///< [touched] Σ_m η_m Δ_m
     double logKept = 0;              ///< log Σ_kept p̂; log p of stage truncation = temperature − logKept
     double logNormaliser = 0;        ///< of stage temperature
     double logNormaliserComposed = 0, logNormaliserPriors = 0;

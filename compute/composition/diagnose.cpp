@@ -160,7 +160,7 @@ Diagnostics diagnose(const Recipe& recipe, const SourceRows<float>& rows, const 
     const double tau = warm ? recipe.temperature : 1.0;
     Diagnostics out;
     out.drift = std::max(0.0, sums.tiltTau / sums.massTau - stages.logNormaliser);
-    out.driftComposed = warm ? std::max(0.0, sums.tilt / sums.mass - stages.logNormaliserComposed) : out.drift;
+    out.driftComposed = warm ? std::max(0.0, sums.tilt / sums.mass - stages.logNormaliserPriors) : out.drift;
     out.entropy = std::max(0.0, stages.logNormaliser - sums.scoreTau / sums.massTau / tau);
     out.klFromBase = row.klFromBase;
     out.js = row.js;

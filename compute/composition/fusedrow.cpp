@@ -23,6 +23,7 @@ struct Warm {
     std::vector<RowFacts> facts;
     std::vector<fused::Sums> sums;        ///< of each part
     std::vector<fused::Finish> finishes;  ///< of each part
+    std::vector<float> touchedScore, touchedTilt;
 };
 
 Warm& warmFor(std::size_t n) {
@@ -89,6 +90,13 @@ void composeRow(const fused::Pass& row, int threads, Warm& warm, fused::Sums& ou
         part.blockTop += from / fused::kBlock;
         part.masses += from;
         part.shift += from / fused::kBlock;
+        part.first = static_cast<std::int32_t>(from);
+        const auto* end = row.touched + row.touchedCount;
+        part.touched = std::lower_bound(row.touched, end, part.first);
+        part.touchedCount = static_cast<std::size_t>(
+            std::lower_bound(part.touched, end, static_cast<std::int32_t>(from + n)) - part.touched);
+        part.touchedScore += part.touched - row.touched;
+        part.touchedTilt += part.touched - row.touched;
         fused::kernels().compose(part, warm.sums[i]);
     });
     out = warm.sums[0];
@@ -115,9 +123,67 @@ void finishRow(fused::Finish& row, int threads, Warm& warm) {
     }
 }
 
-bool plainDials(const Recipe& r, std::span<const PriorTerm> priors) {
+bool plainDials(const Recipe& r) {
     const bool eosBySum = r.eosPolicy == EosPolicy::Sum || r.stopIds.empty();
-    return r.rule == Rule::Product && priors.empty() && eosBySum && !r.plausibility && !r.commonShift && !r.klBudget;
+    return r.rule == Rule::Product && eosBySum && !r.plausibility && !r.commonShift && !r.klBudget;
+}
+
+/// How far above everything else, in nats, priors may lift a token before float32 no longer holds the rest beside it,
+/// and what may be left of the mass when they lower one.
+constexpr double kMostLift = 32, kLeastMass = 1e-20;
+/// What a block's masses may hold above their shift.
+constexpr double kHeadroom = 40;
+
+/// The sums that the pass left out, for stage composed (its logarithm is returned) and for what follows it (into sums);
+/// the scores of touched tokens become those of stage priors. false: not for this pass.
+bool addTouched(const fused::Pass& pass, const Stages<float>& stages, fused::Sums& sums, double& logMassComposed) {
+    const double top = static_cast<double>(sums.top), inverse = static_cast<double>(pass.inverseTau);
+    double lifted = top, massComposed = sums.mass;
+    for (std::size_t k = 0; k < pass.touchedCount; ++k) {
+        const auto s = static_cast<double>(pass.touchedScore[k]);
+        if (s == -kInfinity) continue;
+        massComposed += std::exp(s - top);
+        lifted = std::max(lifted, s + stages.push[k]);
+    }
+    logMassComposed = top + std::log(massComposed);
+    const auto newTop = static_cast<float>(lifted);
+    lifted = static_cast<double>(newTop);
+    if (!(lifted - top <= kMostLift)) return false;
+    const double scale = std::exp(top - lifted), scaleTau = std::exp((top - lifted) * inverse);
+    sums.mass *= scale;
+    sums.tilt *= scale;
+    sums.massTau *= scaleTau;
+    sums.tiltTau *= scaleTau;
+    sums.scoreTau *= scaleTau;
+    sums.top = newTop;
+    for (std::size_t k = 0; k < pass.touchedCount; ++k) {
+        const auto v = static_cast<std::size_t>(pass.touched[k]), block = v / fused::kBlock;
+        if (pass.touchedScore[k] == kExcluded) {
+            pass.score[v] = kExcluded;
+            pass.masses[v] = 0;
+            continue;
+        }
+        const double s = static_cast<double>(pass.touchedScore[k]) + stages.push[k];
+        const double t = static_cast<double>(pass.touchedTilt[k]) + stages.push[k];
+        const double mass = std::exp(s - lifted), massTau = std::exp((s - lifted) * inverse);
+        sums.mass += mass;
+        sums.tilt += mass * t;
+        sums.massTau += massTau;
+        sums.tiltTau += massTau * (t + s * (inverse - 1));
+        sums.scoreTau += massTau * s;
+        pass.score[v] = static_cast<float>(s);
+        pass.blockTop[block] = std::max(pass.blockTop[block], pass.score[v]);
+        double above = (s - static_cast<double>(pass.shift[block])) * inverse;
+        if (above > kHeadroom) {  // the block's masses are made relative to this token
+            const std::size_t from = block * fused::kBlock, end = std::min(pass.n, from + fused::kBlock);
+            const auto less = static_cast<float>(std::exp(-above));
+            for (std::size_t u = from; u < end; ++u) pass.masses[u] *= less;
+            pass.shift[block] = pass.score[v];
+            above = 0;
+        }
+        pass.masses[v] = static_cast<float>(std::exp(above));
+    }
+    return sums.mass > kLeastMass * scale && sums.massTau > kLeastMass * scaleTau;
 }
 
 /// Facts of every row: those that were kept with it, else computed now.
@@ -191,7 +257,7 @@ bool fuse(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceR
           FusedRow& out, int threads) {
     check(recipe, priors, rows);
     const bool greedy = isGreedy(recipe);
-    if (!plainDials(recipe, priors) || !(greedy || recipe.temperature >= kColdest) || rows.rows.empty()) return false;
+    if (!plainDials(recipe) || !(greedy || recipe.temperature >= kColdest) || rows.rows.empty()) return false;
     const std::size_t n = rows.rows[0].size();
     Warm& warm = warmFor(n);
     const std::span<const RowFacts> facts = factsFor(rows, warm);
@@ -200,6 +266,9 @@ bool fuse(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceR
 
     stages.composed.resize(n);
     stages.temperature.resize(n);
+    gatherPriors(priors, n, stages.touched, stages.push);
+    warm.touchedScore.resize(stages.touched.size());
+    warm.touchedTilt.resize(stages.touched.size());
     const double tau = greedy ? 1.0 : recipe.temperature;
     const fused::Pass pass{.base = rows.rows[0].data(),
                            .n = n,
@@ -210,12 +279,19 @@ bool fuse(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceR
                            .score = stages.composed.data(),
                            .blockTop = warm.blockTop.data(),
                            .masses = stages.temperature.data(),
-                           .shift = warm.shift.data()};
+                           .shift = warm.shift.data(),
+                           .touched = stages.touched.data(),
+                           .touchedCount = stages.touched.size(),
+                           .first = 0,
+                           .touchedScore = warm.touchedScore.data(),
+                           .touchedTilt = warm.touchedTilt.data()};
     composeRow(pass, threads, warm, out.sums);
-    const fused::Sums& sums = out.sums;
-    const auto top = static_cast<double>(sums.top);
-    if (sums.left == 0 || !std::isfinite(top) || !std::isfinite(sums.mass) || !std::isfinite(sums.tiltTau))
+    fused::Sums& sums = out.sums;
+    if (sums.left == 0 || !std::isfinite(sums.top) || !std::isfinite(sums.mass) || !std::isfinite(sums.tiltTau))
         return false;
+    double logMassComposed = static_cast<double>(sums.top) + std::log(sums.mass);
+    if (pass.touchedCount > 0 && !addTouched(pass, stages, sums, logMassComposed)) return false;
+    const auto top = static_cast<double>(sums.top);
 
     const double rest = std::log(sums.mass), restTau = std::log(sums.massTau);
     fused::Finish finish{.base = pass.base,
@@ -224,7 +300,7 @@ bool fuse(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceR
                          .n = n,
                          .top = sums.top,
                          .inverseTau = pass.inverseTau,
-                         .restComposed = static_cast<float>(rest),
+                         .restComposed = static_cast<float>(logMassComposed - top),
                          .restTau = static_cast<float>(restTau),
                          .excluding = terms.excluding,
                          .composed = stages.composed.data(),
@@ -242,7 +318,11 @@ bool fuse(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceR
     stages.greedy = greedy;
     stages.scale = 1;
     stages.noSay = sums.noSay;
-    stages.logNormaliserComposed = stages.logNormaliserPriors = top + rest;
+    stages.logNormaliserComposed = logMassComposed;
+    stages.logNormaliserPriors = top + rest;
+    for (std::size_t k = 0; k < pass.touchedCount; ++k)
+        stages.composed[static_cast<std::size_t>(pass.touched[k])] =
+            static_cast<float>(static_cast<double>(pass.touchedScore[k]) - logMassComposed);
     stages.logNormaliser = top / tau + restTau;
     // As bounds of the stage: rounding of the stage's own row is granted.
     for (float& x : std::span(warm.blockTop).first(fused::blocksOf(n))) {

@@ -16,7 +16,7 @@ TopToken describe(const SourceRows<float>& rows, const Stages<float>& stages, To
     out.source.reserve(rows.rows.size());
     for (const auto& row : rows.rows) out.source.push_back(row.empty() ? kExcluded : row[v]);
     out.composed = stages.composed[v];
-    out.priors = stages.priors.empty() ? out.composed : stages.priors[v];
+    out.priors = stages.priors.empty() ? priorsLogProb(stages, token) : stages.priors[v];
     out.temperature = stages.temperature[v];
     return out;
 }
@@ -67,7 +67,7 @@ Step makeStep(const Recipe& recipe, std::span<const PriorTerm> priors, const Sou
         listed += std::exp(static_cast<double>(step.top.back().temperature));
     }
     step.tailProb = listed < 1 ? 1 - listed : 0;
-    for (const PriorTerm& prior : priors) step.matchedPriors.push_back(prior.name);
+    for (const PriorTerm& prior : priors) step.matchedPriors.emplace_back(prior.name);
     return step;
 }
 

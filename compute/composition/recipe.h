@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compute/step.h"
@@ -49,12 +51,12 @@ struct SpecialistTerm {
     bool operator==(const SpecialistTerm&) const = default;
 };
 
-/// A prior that matches at this step: log φ(v) = delta for its tokens, else 0 (R8). tokens unique.
+/// A prior that matches at this step: log φ(v) = delta for its tokens, else 0 (R8). tokens unique; a view of a PriorSet.
 struct PriorTerm {
-    std::string name;
+    std::string_view name;
     double eta = 0;
-    std::vector<TokenId> tokens;
-    std::vector<double> delta;
+    std::span<const TokenId> tokens;
+    std::span<const double> delta;
 };
 
 struct Recipe {

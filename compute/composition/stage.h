@@ -18,4 +18,10 @@ template <class Real>
 void truncate(const Recipe& recipe, std::int64_t left, Stages<Real>& stages);
 constexpr std::int64_t kUnknown = -1;
 
+/// What the priors add together, by token ascending: costs the tokens they name and a bit of every other.
+void gatherPriors(std::span<const PriorTerm> priors, std::size_t n, std::vector<TokenId>& touched,
+                  std::vector<double>& push);
+/// Stage priors of one token where the fused pass left the row out.
+float priorsLogProb(const Stages<float>& stages, TokenId token);
+
 }  // namespace counterpoint::compute

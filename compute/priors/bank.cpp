@@ -2,11 +2,11 @@
 #include "compute/priors/bank.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "compute/files/atomicfile.h"
 #include "compute/files/mappedfile.h"
 #include "compute/priors/bankparts.h"
+#include "compute/priors/onebit.h"
 
 namespace counterpoint::compute {
 namespace {
@@ -42,11 +42,7 @@ void writeBank(const Bank& bank, const std::filesystem::path& file, const IdSpac
 
 PriorPtr oneBitOf(const PriorPtr& prior, const Factor& factor) {
     if (prior->unusable || factor.tokens.empty()) return prior;
-    double sum = 0;
-    for (const double delta : factor.delta) sum += std::abs(delta);
-    const double mean = sum / static_cast<double>(factor.delta.size());
-    const auto narrow = static_cast<double>(static_cast<float>(mean));
-    const double alpha = narrow > 0 ? narrow : mean;  // a magnitude that float32 has not
+    const double alpha = oneBit(factor.delta).alpha;
     auto bit = std::make_shared<Prior>(*prior);
     const Prior none;
     bit->promote.clear();

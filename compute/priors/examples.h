@@ -4,9 +4,10 @@
 // Quinn 2008):
 //   δ_v = log[(y_v⁺ + a_v)/(n⁺ + a₀ − y_v⁺ − a_v)] − log[(y_v⁻ + a_v)/(n⁻ + a₀ − y_v⁻ − a_v)]
 //   σ²_v = 1/(y_v⁺ + a_v) + 1/(y_v⁻ + a_v),  z_v = δ_v/σ_v,  a_v = a₀·(share of v in both sets together)
-// Confidence: c = the mean over chosen tokens of the share of examples that contain it on whose side it stands.
+// Confidence: c = the mean over chosen tokens of the share (by weight) of its own side's examples that contain it.
 // Quality: posterior mean (1 + s)/(2 + n) of Beta(1 + s, 1 + n − s), s of n held-out examples moved the right way.
-// Shapes: texts of ids. Errors: Error where a set is empty. Thread: any. Numerics: float64.
+// Shapes: texts of ids. Errors: Error where a set has no tokens or a weight is negative or not finite. Thread: any.
+// Numerics: float64.
 
 #include <span>
 #include <vector>
@@ -26,18 +27,19 @@ struct Candidate {
     TokenId token = kNoToken;
     double logOdds = 0, z = 0;                  ///< > 0: of the preferred
     double countPreferred = 0, countOther = 0;  ///< weighted
-    int textsPreferred = 0, textsOther = 0;     ///< that contain it
+    int textsPreferred = 0, textsOther = 0;     ///< that contain it, each once whatever its weight
 };
 /// All tokens that occur, |z| descending, id ascending. priorStrength: a₀ (0: as many as there are tokens in both
 /// sets).
 COUNTERPOINT_API std::vector<Candidate> candidates(std::span<const Example> examples, double priorStrength = 0);
-/// c for the tokens a person ticked.
+/// c for the tokens a person ticked; 0 for none.
 COUNTERPOINT_API double confidenceOf(std::span<const Candidate> chosen, std::span<const Example> examples);
 
 struct Quality {
     double mean = 0.5, low = 0, high = 1;  ///< posterior mean and the central 95 % interval
     int right = 0, seen = 0;
 };
+/// 0 <= right <= seen; what lies outside is brought within.
 COUNTERPOINT_API Quality qualityFrom(int right, int seen);
 
 }  // namespace counterpoint::compute

@@ -16,7 +16,7 @@ namespace {
 
 struct Clause {
     const char* name;
-    std::function<void(Recipe&, std::vector<PriorTerm>&)> on,
+    std::function<void(Recipe&, Priors&)> on,
         off;  ///< the recipe with the clause, and with it left out
 };
 
@@ -34,7 +34,7 @@ Recipe plain() {
 }
 
 using R = Recipe;
-using P = std::vector<PriorTerm>;
+using P = Priors;
 
 const std::vector<Clause> kClauses = {
     {"weight", [](R&, P&) {}, [](R& r, P&) { r.specialists[0].weight = 1; }},

@@ -40,7 +40,7 @@ template <class Real>
 void golden(const json& c) {
     Recipe r = recipeOf(numbers(c["weights"]));
     r.temperature = c["tau"];
-    std::vector<PriorTerm> priors;
+    Priors priors;
     for (const json& p : c["priors"])
         priors.push_back({"prior", p["eta"], p["tokens"].get<std::vector<TokenId>>(), numbers(p["delta"])});
     const json& e = c["expect"];
@@ -68,7 +68,7 @@ void golden(const json& c) {
 /// A random rack: weights of both signs and zero, masks, references, exclusions, every clause now and then.
 struct RandomCase {
     Recipe recipe;
-    std::vector<PriorTerm> priors;
+    Priors priors;
     std::vector<std::vector<double>> rows;
 };
 
@@ -114,7 +114,7 @@ RandomCase randomCase(unsigned seed) {
     if (chance(0.3)) r.topP = 0.1 + 0.8 * below(2);
     if (chance(0.3)) r.minP = 0.1;
     for (int m = below(3); m > 0; --m) {
-        PriorTerm p{"p", std::abs(normal(gen)), someTokens(0.3), {}};
+        OwnedPrior p{"p", std::abs(normal(gen)), someTokens(0.3), {}};
         for (std::size_t j = 0; j < p.tokens.size(); ++j) p.delta.push_back(normal(gen));
         c.priors.push_back(p);
     }

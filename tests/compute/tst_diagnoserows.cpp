@@ -59,7 +59,7 @@ class TestDiagnoseRows : public QObject {
         QFETCH(int, source);
         const std::vector<double> base{.4, .3, .2, .1};
         Recipe r = recipeOf({1, 1});
-        std::vector<PriorTerm> priors;
+        Priors priors;
         if (kind == int(WinnerKind::Nobody)) priors = {{"p", 1, {2}, {9.0}}};
         const Storage<double> in({logsOf(base), logsOf({a.begin(), a.end()}), logsOf({b.begin(), b.end()})});
         Stages<double> stages;

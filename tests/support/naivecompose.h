@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compute/composition/recipe.h"
+#include "tests/support/priors.h"
 
 namespace counterpoint::tests::naive {
 
@@ -149,7 +150,7 @@ inline Row score(const compute::Recipe& r, const std::vector<Row>& rows, compute
     return s;
 }
 
-inline Result compose(const compute::Recipe& r, const std::vector<compute::PriorTerm>& priors,
+inline Result compose(const compute::Recipe& r, const Priors& priors,
                       const std::vector<Row>& rows, compute::Position t) {
     using namespace compute;
     Result x;

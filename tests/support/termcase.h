@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <vector>
 
+#include "tests/support/priors.h"
 #include "tests/support/rows.h"
 
 namespace counterpoint::tests {
@@ -29,7 +30,7 @@ inline double term(int source, int token) { return kWeights[source] * delta(sour
 /// All three in the rack with kWeights; the position is 3.
 struct Case {
     compute::Recipe recipe = recipeOf({kWeights[kA], kWeights[kB], kWeights[kC]});
-    std::vector<compute::PriorTerm> priors;
+    Priors priors;
     std::vector<Row> rows = kRows;
     compute::Position position = 3;
 

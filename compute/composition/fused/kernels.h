@@ -3,8 +3,9 @@
 // (COUNTERPOINT_KERNELS=avx2 or plain asks for less). For R1's product rule without masks of tokens:
 //   t(v) = Σ_i w_i max(δ_i(v), lowest_i), s(v) = log p_b(v) + t(v), excluded as a state (score.h)
 //   compose: one pass over the rows, s kept; Σ e^s, Σ e^{s/τ} and what R5 takes from them in the same pass
-//   finish: stage rows from s, total variation and Jensen-Shannon divergence
-//   measure: what one row alone is asked for, once, when it is kept
+//   Tokens that priors touch are left out of compose's sums and told apart, so that both stages can be summed from what
+//   is left without taking anything away; adding them is the caller's, and costs what they are. finish: stage rows from
+//   s, total variation and Jensen-Shannon divergence measure: what one row alone is asked for, once, when it is kept
 //   bound: an upper bound of log p̂ + G, so that a draw computes few tokens exactly (R3)
 // compose(double) in compose.cpp is the plain formula beside it. Shapes: rows [n]. Units: nats. Numerics: elements and
 // the sums of a block of 512 in float32, blocks in float64; the last bits differ between instruction sets, never on
@@ -41,6 +42,11 @@ struct Pass {
     float* blockTop;   ///< [blocks] max of s
     float* masses;     ///< [n] e^{(s − shift)/τ} for finish(); null: not asked for
     float* shift;      ///< [blocks] what `masses` are relative to; −∞ where nothing was left so far
+    const std::int32_t* touched = nullptr;  ///< [touchedCount] sorted ids, token 0 of this pass being `first`
+    std::size_t touchedCount = 0;
+    std::int32_t first = 0;
+    float *touchedScore = nullptr,
+          *touchedTilt = nullptr;  ///< [touchedCount] s and t of each; their place in `score` is for the caller
 };
 
 /// Sums of e^{s − top} and e^{(s − top)/τ}; u = s/τ − log p_b.

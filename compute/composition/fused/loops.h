@@ -242,9 +242,26 @@ inline void sumBlock(const float* tilt, const float* score, float* masses, std::
     sums.scoreTau += scoreTau;
 }
 
+/// In the place of the score of a token that is summed by the caller: its mass is e^kLowest at any temperature.
+constexpr float kApart = -1e20f;
+
+/// Takes the touched tokens of one block out; `next` is the first that was not yet met.
+inline void setApart(const Pass& pass, std::size_t from, std::size_t n, const float* tilt, float* score,
+                     std::size_t& next) {
+    const std::size_t end = static_cast<std::size_t>(pass.first) + from + n;
+    while (next < pass.touchedCount && static_cast<std::size_t>(pass.touched[next]) < end) {
+        const std::size_t v = static_cast<std::size_t>(pass.touched[next] - pass.first) - from;
+        pass.touchedScore[next] = score[v];
+        pass.touchedTilt[next] = tilt[v];
+        score[v] = kApart;
+        ++next;
+    }
+}
+
 template <bool Excluding, bool Warm, bool Kept>
 inline void composeLoop(const Pass& pass, Sums& sums) {
     Block block;
+    std::size_t next = 0;
     sums = {};
     sums.top = kMinusInfinity;
     for (int i = 0; i < pass.termCount; ++i) sums.aloneTop[i] = kMinusInfinity;
@@ -257,6 +274,7 @@ inline void composeLoop(const Pass& pass, Sums& sums) {
         float* score = pass.score + from;
         const float best = scoreBlock<Excluding>(pass.base + from, block, score, n, sums);
         pass.blockTop[from / kBlock] = best;
+        setApart(pass, from, n, block.tilt, score, next);
         if (best > sums.top) {
             const double scale = rescaled(sums.top, best, 1), scaleTau = rescaled(sums.top, best, pass.inverseTau);
             sums.mass *= scale;
