@@ -10,6 +10,7 @@
 #include "compute/error.h"
 #include "compute/files/atomicfile.h"
 #include "compute/files/json.h"
+#include "compute/files/safetensorsbytes.h"
 
 namespace counterpoint::compute {
 namespace {
@@ -236,28 +237,38 @@ const TensorView* Safetensors::find(const std::string& name) const {
     return it == m_tensors.end() ? nullptr : &it->second;
 }
 
-void writeSafetensors(const fs::path& file, std::span<const TensorToWrite> tensors,
-                      const std::map<std::string, std::string>& metadata) {
-    // Widest types first, then by name: with a header padded to 8 bytes every tensor is aligned and the file is always
-    // the same.
+namespace {
+
+/// Tensors in the order of the file, and all that stands before them.
+struct Plan {
     std::vector<const TensorToWrite*> order;
-    for (const TensorToWrite& tensor : tensors) order.push_back(&tensor);
-    std::sort(order.begin(), order.end(), [](const TensorToWrite* a, const TensorToWrite* b) {
+    std::string head;
+    std::uint64_t bytes = 0;  ///< of the tensors
+};
+
+[[noreturn]] void refuse(const std::string& where, const TensorToWrite& tensor, std::uint64_t bytes) {
+    throw Error({.where = where,
+                 .what = "tensor '" + tensor.name + "' cannot be written: its name stands twice or shape " +
+                         shapeText(tensor.shape) + " does not fit its " + bytesText(bytes)});
+}
+
+/// Widest types first, then by name: with a header padded to 8 bytes every tensor is aligned and the file is always the
+/// same.
+Plan planOf(const std::string& where, std::span<const TensorToWrite> tensors,
+            const std::map<std::string, std::string>& metadata) {
+    Plan plan;
+    for (const TensorToWrite& tensor : tensors) plan.order.push_back(&tensor);
+    std::sort(plan.order.begin(), plan.order.end(), [](const TensorToWrite* a, const TensorToWrite* b) {
         return std::pair(dtypeSize(b->dtype), std::string_view(a->name)) <
                std::pair(dtypeSize(a->dtype), std::string_view(b->name));
     });
-    const auto refuse = [&](const TensorToWrite& tensor, std::uint64_t bytes) {
-        throw Error({.where = file.string(),
-                     .what = "tensor '" + tensor.name + "' cannot be written: its name stands twice or shape " +
-                             shapeText(tensor.shape) + " does not fit its " + bytesText(bytes)});
-    };
     Json header = Json::object();
     if (!metadata.empty()) header["__metadata__"] = metadata;
-    std::uint64_t at = 0;
-    for (const TensorToWrite* tensor : order) {
+    std::uint64_t& at = plan.bytes;
+    for (const TensorToWrite* tensor : plan.order) {
         const std::optional<std::uint64_t> size = sizeOf(tensor->shape, tensor->dtype);
         if (!size || (!tensor->produce && *size != tensor->bytes.size()) || header.contains(tensor->name))
-            refuse(*tensor, tensor->bytes.size());
+            refuse(where, *tensor, tensor->bytes.size());
         header[tensor->name] = {
             {"dtype", row(tensor->dtype).tag}, {"shape", tensor->shape}, {"data_offsets", {at, at + *size}}};
         at += *size;
@@ -265,10 +276,30 @@ void writeSafetensors(const fs::path& file, std::span<const TensorToWrite> tenso
     std::string text = header.dump();
     text.append((8 - text.size() % 8) % 8, ' ');
     const std::uint64_t length = text.size();
+    if (length > kMaxHeader)
+        throw Error({.where = where,
+                     .what = "the file cannot be written: its header would be too long",
+                     .expected = "at most " + bytesText(kMaxHeader),
+                     .found = bytesText(length)});
+    plan.head.assign(reinterpret_cast<const char*>(&length), 8);
+    plan.head += text;
+    return plan;
+}
+
+}  // namespace
+
+std::uint64_t safetensorsBytes(std::span<const TensorToWrite> tensors,
+                               const std::map<std::string, std::string>& metadata) {
+    const Plan plan = planOf("", tensors, metadata);
+    return plan.head.size() + plan.bytes;
+}
+
+void writeSafetensors(const fs::path& file, std::span<const TensorToWrite> tensors,
+                      const std::map<std::string, std::string>& metadata) {
+    const Plan plan = planOf(file.string(), tensors, metadata);
     AtomicFile out(file);
-    out.write(std::string_view(reinterpret_cast<const char*>(&length), 8));
-    out.write(text);
-    for (const TensorToWrite* tensor : order) {
+    out.write(plan.head);
+    for (const TensorToWrite* tensor : plan.order) {
         if (!tensor->produce) {
             out.write(tensor->bytes);
             continue;
@@ -278,7 +309,7 @@ void writeSafetensors(const fs::path& file, std::span<const TensorToWrite> tenso
             written += bytes.size();
             out.write(bytes);
         });
-        if (written != *sizeOf(tensor->shape, tensor->dtype)) refuse(*tensor, written);
+        if (written != *sizeOf(tensor->shape, tensor->dtype)) refuse(file.string(), *tensor, written);
     }
     out.commit();
 }

@@ -52,8 +52,8 @@ COUNTERPOINT_API OrderedJson toJson(const Bank& bank);
 /// became nothing stays as it is written.
 COUNTERPOINT_API void writeBank(const Bank& bank, const std::filesystem::path& file, const IdSpace& ids = {});
 
-/// R10 level 1 of one prior: its support as explicit ±α, α = mean |Δ| as float32, so that sign and scale are all there
-/// is; lists, δ₊, δ₋ and policy are gone. The same prior where there is no support.
+/// R10 level 1 of one prior: its support as explicit ±α (R9), so that signs and one scale are all there is; lists, δ₊,
+/// δ₋ and policy are gone. Equal magnitudes stay what they are, to the bit. The same prior where there is no support.
 COUNTERPOINT_API PriorPtr oneBitOf(const PriorPtr& prior, const Factor& factor);
 
 /// Bytes on disk as .bank.safetensors: of the whole file, and what each prior takes of it (its share of every tensor
