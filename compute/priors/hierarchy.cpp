@@ -176,7 +176,7 @@ Compressed compress(std::span<const Bank> banks, const IdSpace& ids, const Compr
         LevelReport report{.level = level, .priors = members.size(), .merged = {}, .apart = {}};
         report.bytes = bytesOf(out.bank, ids, true).file;
         const double bits = bitsOf(members);
-        report.paperRatio = bits > 0 ? wholeBits / bits : 0;
+        report.paperRatio = bits > 0 ? wholeBits / bits : wholeBits > 0 ? INFINITY : 1;
         report.trueRatio = static_cast<double>(whole) / static_cast<double>(report.bytes);
         report.squaredError = step.squaredError;
         report.merged = std::move(step.merged);

@@ -7,9 +7,9 @@
 // (a negative η counts by its size, its sign going to s_i; q and c of what is joined: the means). Level 3: per (task,
 // context), over the priors of all banks, and token the lower weighted median of η α s, absent = 0, weight = quality ×
 // the bank's stake; 0 where 0 lies in the median interval; it stands as Δ under η = 1; one prior alone stays as it is.
-// Priors that are off or unusable stay as they are. α is what float32 holds, so that a bank in memory is the bank in
-// its file. Memory: that of the supports, never of the pairs. Shapes: banks of M priors. Errors: Error for a level that
-// is none, ids of another tokenizer, banks of different tokenizers. Thread: any. Source: seed 001, DSO §3; SPEC.md R10.
+// Priors that are off or unusable stay as they are. Memory: that of the supports, never of the pairs. Shapes: banks of M
+// priors. Errors: Error for a level that is none, ids of another tokenizer, banks of different tokenizers. Thread: any.
+// Source: seed 001, DSO §3; SPEC.md R10.
 
 #include <span>
 #include <string>
@@ -41,8 +41,8 @@ struct LevelReport {
     double paperRatio = 1, trueRatio = 1;          ///< against level 0: by the paper's formula; of bytes on disk
     double squaredError = 0;                       ///< Σ over the priors, against level 0 (NaN at levels 2 and 3)
     std::vector<std::vector<std::string>> merged;  ///< names joined at this level
-    /// Sentences: alike but not joined, and why (task, context, sign conflict, cosine), the most alike 100; tokens that
-    /// were left out; groups of which nothing is left.
+    /// Sentences: alike but not joined, and why (task, context, sign conflict, cosine); tokens that were left out;
+    /// groups of which nothing is left. At most 100 of each, the most alike first, then how many more.
     std::vector<std::string> apart;
 };
 

@@ -66,6 +66,14 @@ std::string inQuotes(const std::string& name) {
     return text.append(printable(shortened(name))).append(1, '\'');
 }
 
+void bound(std::vector<std::string>& sentences, const std::string& what) {
+    constexpr std::size_t kMost = 100;
+    if (sentences.size() <= kMost) return;
+    const std::size_t more = sentences.size() - kMost;
+    sentences.resize(kMost);
+    sentences.push_back(std::to_string(more) + " more " + what);
+}
+
 std::vector<Indices> groupsOf(const Members& members, bool acrossBanks) {
     std::map<std::tuple<std::size_t, std::string, std::string>, std::size_t> known;
     std::vector<Indices> groups;
@@ -170,6 +178,7 @@ LevelStep aggregatedLevel(const Members& before) {
         prior.name = names.take(prior.name);
         kept[group.front()] = memberOf(std::move(prior), before[group.front()]);
     }
+    bound(step.apart, "groups of priors agree on no token.");
     for (auto& member : kept)
         if (member) step.members.push_back(std::move(*member));
     return step;

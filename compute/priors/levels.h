@@ -50,6 +50,8 @@ Prior joined(const Members& members, const Indices& of);
 /// A prior of explicit η and Δ as a member beside `first`.
 Member memberOf(Prior prior, const Member& first);
 std::string inQuotes(const std::string& name);
+/// The first 100 of them, then how many more there are.
+void bound(std::vector<std::string>& sentences, const std::string& what);
 
 /// Names that are taken; a new one is told from them by a number.
 class Names {

@@ -43,9 +43,7 @@ Merged merge(const Members& members, const Indices& of, Keep keep) {
     }
     const auto n = static_cast<double>(of.size());
     out.prior.eta = keep == Keep::Product ? etas : etas / n;
-    const double exact = keep == Keep::Product ? products / etas : scales / n;
-    const auto narrow = static_cast<double>(static_cast<float>(exact));
-    const double alpha = narrow > 0 ? narrow : exact;  // as oneBitOf has it
+    const double alpha = keep == Keep::Product ? products / etas : scales / n;
     for (const auto& [token, vote] : votes) {
         if (std::abs(vote.sum) <= kRounding * vote.size)
             ++out.ties;
@@ -173,6 +171,7 @@ LevelStep mergedLevel(const Members& before, const CompressOptions& options) {
             kept[of.front()] = memberOf(std::move(merged.prior), before[of.front()]);
         }
     }
+    bound(step.apart, "joined priors are without tokens whose signs conflict.");
     Apart apart(before, options.threshold);
     apart.look(supports, groupNumber, clusterNumber);
     for (std::string& sentence : apart.sentences()) step.apart.push_back(std::move(sentence));

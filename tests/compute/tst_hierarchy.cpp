@@ -102,7 +102,7 @@ class TestHierarchy : public QObject {
             std::vector<double> delta;
             for (const auto& entry : before.delta) delta.push_back(entry.second);
             const OneBit one = oneBit(delta);
-            const auto alpha = double(float(one.alpha));
+            const double alpha = one.alpha;
             QCOMPARE(now.delta.size(), delta.size());
             for (std::size_t j = 0; j < delta.size(); ++j) {
                 QCOMPARE(now.delta[j], std::pair(before.delta[j].first, one.sign[j] * alpha));
@@ -185,12 +185,12 @@ class TestHierarchy : public QObject {
                             alpha += std::abs(x) / double(voter->delta.size());
                             if (token == v) sign = x < 0 ? -1 : 1;
                         }
-                        values.push_back(etaOf(*voter).eta * double(float(alpha)) * sign);
+                        values.push_back(etaOf(*voter).eta * alpha * sign);
                         weights.push_back(voter->quality * stake);
                     }
                     const double wanted = medianTowardsZero(values, weights);
                     const double now = delta.contains(v) ? etaOf(*p).eta * delta.at(v) : 0;
-                    QVERIFY2(std::abs(now - wanted) <= 1e-6 * std::abs(wanted),
+                    QVERIFY2(std::abs(now - wanted) <= 1e-12 * std::abs(wanted),
                              qPrintable(QStringLiteral("%1: token %2: %3, %4").arg(n).arg(v).arg(now).arg(wanted)));
                 }
             }
