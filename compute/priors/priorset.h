@@ -12,6 +12,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "compute/composition/recipe.h"
@@ -62,12 +64,17 @@ class COUNTERPOINT_API PriorSet {
     void terms(std::span<const std::size_t> members, std::vector<PriorTerm>& out) const;
 
   private:
+    using Names = std::unordered_map<std::string_view, std::size_t>;  ///< member of a bank by its prior's name
+    void evaluate(Member& member) const;
+    void collect();
+
     std::vector<Member> m_members;
-    std::vector<std::shared_ptr<const Bank>> m_banks;
+    std::vector<BankUse> m_uses;
+    std::shared_ptr<const std::vector<Names>> m_names;  ///< [banks]
     IdSpace m_ids;
     std::string m_fingerprint;
     std::shared_ptr<const Contexts> m_contexts;
-    std::vector<std::vector<std::size_t>> m_byContext;  ///< acting members of each context
+    std::shared_ptr<const std::vector<std::vector<std::size_t>>> m_byContext;  ///< acting members of each context
     std::size_t m_acting = 0;
 };
 
