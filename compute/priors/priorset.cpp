@@ -76,7 +76,9 @@ std::shared_ptr<const PriorSet> PriorSet::build(std::span<const BankUse> banks, 
     set->m_uses.assign(banks.begin(), banks.end());
     Known known;
     if (kept)
-        for (const Member& m : before->m_members) known.emplace(m.prior.get(), m.factor);
+        for (std::size_t i = 0; i < before->m_members.size(); ++i)
+            known.emplace(before->m_members[i].prior, before->m_held->factors[i]);
+    auto held = std::make_shared<Held>();
     auto contexts = std::make_shared<Contexts>();
     std::vector<Names> names(banks.size());
     for (std::size_t b = 0; b < banks.size(); ++b) {
@@ -87,16 +89,19 @@ std::shared_ptr<const PriorSet> PriorSet::build(std::span<const BankUse> banks, 
         for (std::size_t i = 0; i < bank.priors.size(); ++i) {
             const PriorPtr& prior = bank.priors[i];
             names[b].emplace(prior->name, set->m_members.size());
+            held->priors.push_back(prior);
+            held->factors.push_back(factorOf(prior, own, known));
             set->m_members.push_back({.bank = b,
                                       .index = i,
-                                      .prior = prior,
-                                      .factor = factorOf(prior, own, known),
+                                      .prior = prior.get(),
+                                      .factor = held->factors.back().get(),
                                       .eta = {},
                                       .weight = 0,
                                       .acts = false,
                                       .context = contexts->add(prior->when, bank.features)});
         }
     }
+    set->m_held = std::move(held);
     set->m_contexts = std::move(contexts);
     set->m_names = std::make_shared<const std::vector<Names>>(std::move(names));
     for (Member& m : set->m_members) set->evaluate(m);

@@ -40,8 +40,8 @@ class COUNTERPOINT_API PriorSet {
   public:
     struct Member {
         std::size_t bank = 0, index = 0;  ///< which prior of which BankUse
-        PriorPtr prior;
-        std::shared_ptr<const Factor> factor;
+        const Prior* prior = nullptr;     ///< the set's, as long as it lives
+        const Factor* factor = nullptr;
         Eta eta;
         double weight = 0;  ///< of log φ
         bool acts = false;
@@ -68,7 +68,13 @@ class COUNTERPOINT_API PriorSet {
     void evaluate(Member& member) const;
     void collect();
 
+    /// What members point into: not copied with them, since counting 20,000 owners costs more than a step.
+    struct Held {
+        std::vector<PriorPtr> priors;
+        std::vector<std::shared_ptr<const Factor>> factors;
+    };
     std::vector<Member> m_members;
+    std::shared_ptr<const Held> m_held;  ///< [members]
     std::vector<BankUse> m_uses;
     std::shared_ptr<const std::vector<Names>> m_names;  ///< [banks]
     IdSpace m_ids;
