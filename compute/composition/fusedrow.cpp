@@ -160,7 +160,6 @@ bool addTouched(const fused::Pass& pass, const Stages<float>& stages, fused::Sum
         const auto v = static_cast<std::size_t>(pass.touched[k]), block = v / fused::kBlock;
         if (pass.touchedScore[k] == kExcluded) {
             pass.score[v] = kExcluded;
-            pass.masses[v] = 0;
             continue;
         }
         const double s = static_cast<double>(pass.touchedScore[k]) + stages.push[k];

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "compute/priors/bank.h"
-#include "tests/support/banks.h"
+#include "tests/support/bankfiles.h"
 #include "tests/support/randomtext.h"
 #include "tests/support/tokenizerfolder.h"
 

@@ -8,7 +8,7 @@
 #include "tests/support/toyfiles.h"
 
 /// Nothing here outlives the program: a disk that is waited for at every write would be all that is measured.
-extern "C" __attribute__((visibility("default"))) inline int fsync(int) { return 0; }
+extern "C" __attribute__((visibility("default"))) int fsync(int) { return 0; }
 
 namespace counterpoint::fuzz {
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <functional>
 
-#include "tests/support/banks.h"
+#include "tests/support/bankfiles.h"
 #include "tests/support/gguftokens.h"
 #include "tests/support/toyrecording.h"
 
