@@ -214,7 +214,7 @@ Prior priorFromJson(const OrderedJson& json, std::size_t index, UnknownKeys& unk
     const auto named = json.is_object() ? json.find("name") : json.end();
     const bool hasName = json.is_object() && named != json.end() && named->is_string() && *named != "";
     const std::string name = hasName ? named->get<std::string>() : place;
-    const std::string where = hasName ? "prior '" + shortened(name) + "'" : place;
+    const std::string where = name == place ? place : "prior '" + shortened(name) + "'";
     Prior prior;
     try {
         prior = read(json, where, unknown);
