@@ -206,7 +206,11 @@ Prepared prepare(const PlotData& plot, bool logarithmic) {
     if (!plot.x.categories.empty()) {
         p.x.range = {-0.5, static_cast<double>(plot.x.categories.size()) - 0.5};
     } else if (!x.empty()) {
-        const double pad = bars ? 0.5 : std::max(0.5, (x.upper - x.lower) * 0.01);
+        const double span = x.upper - x.lower;
+        const double pad = bars                    ? 0.5
+                           : plot.cursorIsPosition ? std::max(0.5, span * 0.01)
+                           : span > 0              ? span * 0.04
+                                                   : std::max(0.5, std::abs(x.lower) * 0.5);
         p.x.range = {x.lower - pad, x.upper + pad};
     }
     for (std::size_t k = 0; k < plot.series.size(); ++k) {
