@@ -117,8 +117,8 @@ PlotData oneBitError(const Trace& trace, const std::stop_token&) {
         for (const double d : delta) norm += d * d;
         return norm > 0 ? compute::oneBit(delta).squaredError / norm : 0;
     };
-    for (int i = 0; i <= 200; ++i) {
-        const double ratio = 4.0 * (i + 5) / 205;
+    for (int i = 5; i <= 200; ++i) {
+        const double ratio = i / 50.0;
         const std::array<double, 2> delta{ratio, -1};
         add(law, ratio, share(delta));
     }
@@ -206,7 +206,7 @@ PlotData levels(const Trace& trace, const std::stop_token& stop) {
 PlotData merging(const Trace& trace, const std::stop_token& stop) {
     PlotData plot;
     plot.x.title = "Priors before";
-    plot.y.title = "Priors after merging (level 2)";
+    plot.y.title = "Priors after merging";
     Series same = curve("nothing merged", -1), third = curve("M/3, as the seed says", 3), points = curve("banks of the session", -2, SeriesKind::Points);
     double most = 0;
     for (const BankEntry& entry : trace.session.priors) {

@@ -249,7 +249,6 @@ void PlotCanvas::Private::addLine(const Series& s, const Prepared::Values& v, QC
     if (s.kind == SeriesKind::Points) {
         graph->setLineStyle(QCPGraph::lsNone);
         graph->setScatterStyle(disc);
-        graph->setClipToAxisRect(false);  // a point on the edge is whole
         return;
     }
     if (v.alone.empty()) return;

@@ -58,6 +58,7 @@ def demo():
                       "But Then Suddenly After Finally Soon Now When One So".split(), "The She He They It".split(),
                       when=stop),
                 prior("bright words", "style convention", "tone", 0.8, BRIGHT, DARK),
+                prior("bright words, told again", "style convention", "tone", 0.7, BRIGHT[:-2], DARK[:-1]),
                 prior("speak of me and you", "style convention", "dialogue", 0.85,
                       "you your we us our me my let can want please thank come look like have good".split(),
                       "he she they him her them their his was were".split(), when=quote),
