@@ -62,6 +62,7 @@ struct Step {
     double tailProb = 0;              ///< stage temperature, what is not in top
     std::int64_t keptCount = 0;       ///< tokens that survive truncation
     std::vector<std::string> matchedPriors;
+    std::vector<std::string> boundedPriors;  ///< their context hit its bound here and did not match
     TokenId drawn = kNoToken;         ///< what R3 draws here under this step's dials (differs from token left of a force or in what-if)
     std::uint64_t revision = 0;       ///< of the recipe used
     double forwardMs = 0, composeMs = 0;

@@ -67,10 +67,13 @@ class Decoder {
         m_store = m_request.store ? m_request.store : std::make_shared<LogitStore>(m_rack.vocabulary(), m_session.sourceCount());
         m_recipe = toRecipe(m_session, m_rack.statedStopIds(m_session), m_revision);
         m_maxNewTokens = m_session.decoding.maxNewTokens;
-        for (std::size_t i = 0; i < m_tokens.size(); ++i)
+        for (std::size_t i = 0; i < m_tokens.size(); ++i) {
             m_bytes.push_back(standingBytes(tokenizer.get(), m_tokens, i));
+            m_text.push(m_tokens[i], m_bytes.back());
+        }
+        m_priors = m_rack.priors(m_session, nullptr);
         m_lane.push(TraceStarted{m_request.trace, m_tokens, m_bytes, m_promptLength, m_session.sourceNames(), m_store, tokenizer,
-                                   m_rack.statedStopIds(m_session), m_session.decoding.seed});
+                                   m_rack.statedStopIds(m_session), m_session.decoding.seed, m_priors});
     }
 
     /// SPEC.md 2: scoring goes over the prompt, or over a recording's own tokens.
@@ -87,6 +90,7 @@ class Decoder {
         const auto aligned = alignedTo(*latest, m_session.sourceNames());
         if (!aligned) return;
         const auto stated = m_rack.statedStopIds(*aligned);
+        m_priors = m_rack.priors(*aligned, m_priors.get());
         m_recipe = toRecipe(*aligned, stated, ++m_revision);
         m_maxNewTokens = aligned->decoding.maxNewTokens;
     }
@@ -113,13 +117,15 @@ class Decoder {
         const auto begin = Clock::now();
         if (need(p) == Outcome::Cancelled) return false;
         const auto forwarded = Clock::now();
-        auto step = std::make_shared<compute::Step>(stepFor(m_recipe, m_store->rows(p), m_stages, token));
+        m_priorsAt.look(m_priors.get(), m_text, p);
+        auto step = std::make_shared<compute::Step>(stepFor(m_recipe, m_priors.get(), m_priorsAt, m_store->rows(p), m_stages, token));
         step->prompt = p < m_promptLength;
         step->forced = isForced(p);
         if (!token) {
             m_tokens.push_back(step->token);
             m_bytes.push_back(standingBytes(m_rack.tokenizer().get(), m_tokens, index(p)));
         }
+        if (!token) m_text.push(m_tokens.back(), m_bytes.back());
         if (step->token != kNoToken) step->bytes = m_bytes[index(p)];
         step->revision = m_recipe.revision;
         step->forwardMs = milliseconds(forwarded - begin);
@@ -183,6 +189,9 @@ class Decoder {
     std::vector<std::string> m_bytes;
     Position m_promptLength = 0, m_firstRow = 1, m_limit = 0;
     std::shared_ptr<LogitStore> m_store;
+    PriorSetPtr m_priors;
+    compute::ContextText m_text;
+    PriorsAt m_priorsAt;
     compute::Recipe m_recipe;
     compute::Stages<float> m_stages;
     std::uint64_t m_revision = 1;
@@ -195,9 +204,11 @@ class Decoder {
 
 }  // namespace
 
-compute::Step stepFor(const compute::Recipe& recipe, const compute::SourceRows<float>& rows,
+compute::Step stepFor(const compute::Recipe& recipe, const compute::PriorSet* set, const PriorsAt& priors,
+                      const compute::SourceRows<float>& rows,
                       compute::Stages<float>& stages, std::optional<TokenId> token, int threads) {
-    compute::Step step = compute::makeStep(recipe, {}, rows, stages, threads);
+    compute::Step step = compute::makeStep(recipe, priors.terms, rows, stages, threads);
+    for (const std::size_t i : priors.bounded) step.boundedPriors.push_back(set->members()[i].prior->name);
     step.position = rows.position;
     step.token = token.value_or(step.drawn);
     step.logProbs.assign(rows.rows.size(), compute::kExcluded);

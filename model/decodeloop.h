@@ -17,9 +17,10 @@ struct DecodeControls {
 
 void decodeTrace(LoadedRack& rack, const DecodeRequest& request, const DecodeControls& controls, Lane& lane);
 
-/// A step for the row `rows` under `recipe`; `token` is what the text has there (nullopt: what R3 draws). A very long
-/// row is composed on up to `threads` threads.
-compute::Step stepFor(const compute::Recipe& recipe, const compute::SourceRows<float>& rows,
+/// A step for the row `rows` under `recipe` and the priors that act there; `token` is what the text has there (nullopt:
+/// what R3 draws). A very long row is composed on up to `threads` threads.
+compute::Step stepFor(const compute::Recipe& recipe, const compute::PriorSet* set, const PriorsAt& priors,
+                      const compute::SourceRows<float>& rows,
                       compute::Stages<float>& stages, std::optional<compute::TokenId> token, int threads = 1);
 
 }  // namespace counterpoint::model

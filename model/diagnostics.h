@@ -44,7 +44,11 @@ compute::TokenId shownToken(const Trace& trace, const View& view);
 /// them and the step knows them.
 std::vector<compute::TopToken> shownTokens(const compute::Step& step, const View& view);
 
-/// The ledger of `token` at `position` under the trace's session (R4).
-compute::Ledger ledgerAt(const Trace& trace, compute::Position position, compute::TokenId token);
+/// The ledger of `token` at `position` under the trace's session and priors (R4).
+struct LedgerAt {
+    compute::Ledger split;
+    std::vector<std::size_t> priors;   ///< [split.prior] members of trace.priors
+};
+LedgerAt ledgerAt(const Trace& trace, compute::Position position, compute::TokenId token);
 
 }  // namespace counterpoint::model

@@ -29,7 +29,7 @@ bool sameDials(const Session& a, const Session& b) {
     const auto sameEntry = [](const SourceEntry& x, const SourceEntry& y) {
         return x.name == y.name && x.enabled == y.enabled && x.weight == y.weight && x.reference == y.reference && x.mask == y.mask;
     };
-    return a.rule == b.rule && storedDials(a.decoding) == storedDials(b.decoding) &&
+    return a.rule == b.rule && storedDials(a.decoding) == storedDials(b.decoding) && a.priors == b.priors &&
            std::equal(a.specialists.begin(), a.specialists.end(), b.specialists.begin(), b.specialists.end(), sameEntry);
 }
 
@@ -89,8 +89,12 @@ void Document::redo() {
 }
 
 void Document::replaceSession(Session session, View view) {
+    fillBanks(session, [this](const std::string& path) { return bankOnDisk(path); });
     const Session before = std::exchange(m_session, std::move(session));
-    const bool rackMoved = !sameRack(before, m_session);
+    const bool unread = std::any_of(m_session.priors.begin(), m_session.priors.end(), [this](const BankEntry& entry) {
+        return !entry.content && !m_private->banks.contains(m_session.resolve(entry.bank).string());
+    });
+    const bool rackMoved = !sameRack(before, m_session) || unread;
     if (view != m_view) {
         m_view = view;
         m_private->tellView = true;
@@ -228,6 +232,32 @@ void Document::stop() {
     wake();
 }
 
+BankPtr Document::bankOnDisk(const std::string& path) const {
+    const auto found = m_private->banks.find(path);
+    return found == m_private->banks.end() ? nullptr : found->second.bank;
+}
+
+std::string Document::bankProblem(std::size_t bank) const {
+    const BankEntry& entry = m_session.priors.at(bank);
+    const auto found = m_private->banks.find(m_session.resolve(entry.bank).string());
+    return entry.content || found == m_private->banks.end() ? std::string() : found->second.problem;
+}
+
+bool Document::bankModified(std::size_t bank) const {
+    const BankEntry& entry = m_session.priors.at(bank);
+    return entry.content != nullptr && entry.content != bankOnDisk(m_session.resolve(entry.bank).string());
+}
+
+PriorSetPtr Document::priors() const {
+    Private& p = *m_private;
+    if (!p.priors || p.priorsOf != m_session.priors || p.priorsTokenizer != p.tokenizer) {
+        p.priors = priorSetOf(m_session, p.tokenizer.get(), p.tokenizer ? p.tokenizer->size() : -1, p.priors.get());
+        p.priorsOf = m_session.priors;
+        p.priorsTokenizer = p.tokenizer;
+    }
+    return p.priors;
+}
+
 SourceStatus Document::status(std::size_t source) const {
     if (source >= m_session.sourceCount()) return {};
     const auto found = m_private->sources.find(m_session.sourceKey(source));
@@ -268,6 +298,7 @@ void Document::requestRecompose() {
                              .promptLength = shown->promptLength,
                              .forced = {},
                              .store = shown->store,
+                             .tokenizer = shown->tokenizer,
                              .visible = m_view.cursor,
                              .end = shown->steps.back()->position + 1};
     for (const StepPtr& step : shown->steps)
@@ -300,6 +331,13 @@ void Document::selectTrace(int id) {
             now.reference = then.reference;
             now.mask = then.mask;
         }
+        for (BankEntry& now : session.priors)
+            for (const BankEntry& then : remembered.priors)
+                if (then.bank == now.bank) {
+                    now.enabled = then.enabled;
+                    now.weight = then.weight;
+                    now.overrides = then.overrides;
+                }
         if (!m_running) setSession(std::move(session));
     }
     requestRecompose();

@@ -83,6 +83,17 @@ class Document : public QObject {
     double progress() const { return m_progress; }               ///< < 0: none
     SourceStatus status(std::size_t source) const;
 
+    // -- banks --------------------------------------------------------------------------------------------------------
+    /// What of the session's banks acts with the loaded tokenizer; built when it is asked for after a change.
+    PriorSetPtr priors() const;
+    std::string bankProblem(std::size_t bank) const;   ///< why session().priors[bank] has no content; empty: it has, or is not read yet
+    bool bankModified(std::size_t bank) const;         ///< it is not as its file
+    /// Writes the bank of an entry to `file` (its own when empty); the entry names that file from then on. Throws Error.
+    void saveBank(std::size_t bank, const std::filesystem::path& file = {});
+    /// Puts a bank's file at the end of the rack; it is read like a source. Throws Error where it is there already.
+    void addBank(const std::filesystem::path& file);
+    const std::shared_ptr<const compute::Tokenizer>& tokenizer() const;   ///< of what is loaded; null: none
+
     // -- traces and view ----------------------------------------------------------------------------------------------
     const std::vector<std::shared_ptr<Trace>>& traces() const { return m_traces; }
     const Trace* trace() const;                     ///< the present one, or nullptr
@@ -130,9 +141,11 @@ class Document : public QObject {
     bool retire(const std::function<bool(const Notice&)>& over);
     Trace* present();
     void followEnd();
+    BankPtr bankOnDisk(const std::string& path) const;
     void watchStuck();              ///< offers to restart, and withdraws the offer
     void settle(bool decodeQuiet, bool analysisQuiet);   ///< after the outbox was emptied: what a quiet lane left open is over
     void on(const SourceLoaded& event);
+    void on(const BankLoaded& event);
     void on(const Loaded& event);
     void on(const Progress& event);
     void on(const Failure& event);

@@ -46,6 +46,7 @@ void Document::tick() {
         requestRecompose();
     }
     followEnd();
+    if (std::exchange(p.tellBanks, false)) Q_EMIT sessionChanged();
     if (std::exchange(p.tellSelected, false)) Q_EMIT traceSelected();
     if (std::exchange(p.tellTrace, false)) Q_EMIT traceChanged();
     if (std::exchange(p.tellView, false)) Q_EMIT viewChanged();
@@ -89,7 +90,26 @@ void Document::on(const SourceLoaded& e) {
     m_private->tellStatus = true;
 }
 
+void Document::on(const BankLoaded& e) {
+    Private& p = *m_private;
+    p.banks[e.file.path] = e.file;
+    for (const std::string& warning : e.file.warnings) notify(Notice::Level::Warning, warning);
+    if (!e.file.problem.empty()) notify(Notice::Level::Warning, e.file.problem);
+    // What was read is the same document as before: nothing to undo, nothing unsaved.
+    const auto fill = [this](Session& s) { fillBanks(s, [this](const std::string& path) { return bankOnDisk(path); }); };
+    fill(m_session);
+    fill(p.saved);
+    for (auto* list : {&p.undo, &p.redo})
+        for (Session& s : *list) fill(s);
+    for (auto& [id, pending] : p.pending) fill(pending.session);
+    p.tellBanks = p.tellStatus = true;
+}
+
 void Document::on(const Loaded& e) {
+    m_private->tokenizer = e.tokenizer;
+    m_private->priors = e.priors;  // most of what the present session asks for
+    m_private->priorsOf.clear();
+    m_private->priorsTokenizer.reset();
     for (const std::string& sentence : e.notices) notify(Notice::Level::Info, sentence);
     settled("Loading");
     m_private->before.reset();
@@ -146,6 +166,7 @@ void Document::on(const TraceStarted& e) {
             break;
         }
     trace->tokenizer = e.tokenizer;
+    trace->priors = e.priors;
     trace->stopIds = e.stopIds;
     const auto siblings = std::count_if(m_traces.begin(), m_traces.end(), [&](const auto& t) { return t->parent == trace->parent; });
     const auto parent = std::find_if(m_traces.begin(), m_traces.end(), [&](const auto& t) { return t->id == trace->parent; });
@@ -200,6 +221,7 @@ void Document::on(const Recomposed& e) {
         if (place != shown->steps.end() && (*place)->position == step->position) *place = step;
     }
     if (auto aligned = alignedTo(*p.recomposing, shown->sources)) shown->session = std::move(*aligned);
+    shown->priors = e.priors;
     if (e.flip >= 0 || e.last) shown->flip = e.flip >= 0 ? std::optional(e.flip) : std::nullopt;
     p.tellTrace = true;
     if (!e.last) return;

@@ -28,6 +28,7 @@ void Document::open(const fs::path& file) {
     p.merge.clear();
     p.saved = session;
     p.pending.clear();
+    p.banks.clear();
     p.selected = -1;
     p.recomposing.reset();
     ++p.generation;
@@ -86,6 +87,38 @@ void Document::addSpecialist(const fs::path& file) {
     Session session = m_session;
     for (SourceEntry& entry : specialistsFrom(file, session)) session.specialists.push_back(std::move(entry));
     requireGoodNames(session, file.string());
+    setSession(std::move(session));
+}
+
+const std::shared_ptr<const compute::Tokenizer>& Document::tokenizer() const { return m_private->tokenizer; }
+
+void Document::saveBank(std::size_t bank, const fs::path& file) {
+    Private& p = *m_private;
+    Session session = m_session;
+    BankEntry& entry = session.priors.at(bank);
+    if (!entry.content) return;
+    const fs::path target = file.empty() ? session.resolve(entry.bank) : fs::absolute(file).lexically_normal();
+    const auto size = p.tokenizer ? p.tokenizer->size() : -1;
+    compute::writeBank(*entry.content, target, {p.tokenizer.get(), size, false});
+    p.banks[target.string()] = {.path = target.string(), .bank = entry.content, .problem = {}, .warnings = {}};
+    if (target == session.resolve(entry.bank)) {
+        Q_EMIT sessionChanged();
+        return;
+    }
+    entry.bank = target.string();
+    setSession(std::move(session));
+}
+
+void Document::addBank(const fs::path& file) {
+    BankEntry entry;
+    entry.bank = fs::absolute(file).lexically_normal().string();
+    for (const BankEntry& have : m_session.priors)
+        if (m_session.resolve(have.bank) == entry.bank)
+            throw compute::Error({.where = entry.bank, .what = "this bank is in the rack already", .expected = {}, .found = {},
+                                  .advice = "switch it on there", .details = {}});
+    m_private->banks.erase(entry.bank);
+    Session session = m_session;
+    session.priors.push_back(std::move(entry));
     setSession(std::move(session));
 }
 

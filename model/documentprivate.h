@@ -36,6 +36,10 @@ struct Document::Private {
     Session saved;
 
     std::map<std::string, SourceStatus> sources;   ///< by Session::sourceKey
+    std::map<std::string, BankFile> banks;         ///< as their files are, by resolved path
+    std::shared_ptr<const compute::Tokenizer> tokenizer, priorsTokenizer;   ///< of what is loaded; of `priors`
+    PriorSetPtr priors;                            ///< of priorsOf
+    std::vector<BankEntry> priorsOf;
     std::map<std::string, std::string> hashes;     ///< by resolved path
 
     std::map<int, PendingTrace> pending;
@@ -55,7 +59,7 @@ struct Document::Private {
     std::string doing;             ///< of the load, without the seconds it takes
 
     // What this tick has to tell.
-    bool tellStatus = false, tellTrace = false, tellSelected = false, tellView = false, tellRecomposed = false;
+    bool tellStatus = false, tellTrace = false, tellSelected = false, tellView = false, tellRecomposed = false, tellBanks = false;
 };
 
 }  // namespace counterpoint::model

@@ -156,6 +156,7 @@ struct Engine::State {
     bool analysisIdle() const { return !analysisBusy && jobs.empty() && !recompose; }
 
     void runAnalysisLane() {
+        PriorSetPtr kept;  // of the last what-if: most of it is the next one's
         std::unique_lock lock(mutex);
         for (;;) {
             wake.wait(lock, [&] { return quit || recompose || !jobs.empty(); });
@@ -166,7 +167,7 @@ struct Engine::State {
             if (auto request = std::exchange(recompose, std::nullopt)) {
                 analysisIsRecompose = true;
                 lock.unlock();
-                guarded(outbox, "Recomposing", [&] { (void)recomposeTrace(*request, outbox, stop); });
+                guarded(outbox, "Recomposing", [&] { (void)recomposeTrace(*request, outbox, kept, stop); });
             } else {
                 const Job job = std::move(jobs.front());
                 jobs.pop_front();

@@ -8,6 +8,7 @@
 
 #include "compute/error.h"
 #include "compute/sources/source.h"
+#include "model/banks.h"
 #include "model/trace.h"
 
 #include <chrono>
@@ -58,24 +59,26 @@ struct RecomposeRequest {
     compute::Position promptLength = 0;
     std::vector<compute::Position> forced;
     std::shared_ptr<const LogitStore> store;
+    std::shared_ptr<const compute::Tokenizer> tokenizer;
     compute::Position visible = 0;        ///< done first
     compute::Position end = -1;           ///< one past the last position that has a step; -1: all rows
 };
 
 struct SourceLoaded { std::size_t index; std::string name; std::string key; compute::SourceInfo info; std::string fingerprint; };
 struct Loaded { Session session; std::vector<std::string> sources; std::vector<std::string> notices; std::vector<compute::TokenId> stopIds;
-                std::shared_ptr<const compute::Tokenizer> tokenizer; };
+                std::shared_ptr<const compute::Tokenizer> tokenizer; PriorSetPtr priors; };
+struct BankLoaded { BankFile file; };                                          ///< a bank of the rack was read, or could not be
 struct Progress { std::string what; double fraction; std::string rate; };      ///< fraction < 0: unknown
 struct Failure { std::string sentence, details, operation; };                   ///< operation: "Loading", "Exporting"; earlier results stay
 struct TraceStarted { int trace; std::vector<compute::TokenId> tokens; std::vector<std::string> tokenBytes; compute::Position promptLength;
                       std::vector<std::string> sources; std::shared_ptr<LogitStore> store; std::shared_ptr<const compute::Tokenizer> tokenizer;
-                      std::vector<compute::TokenId> stopIds; std::uint64_t seed; };
+                      std::vector<compute::TokenId> stopIds; std::uint64_t seed; PriorSetPtr priors; };
 struct StepDone { int trace; StepPtr step; };                                   ///< in order of position
 struct TraceEnded { int trace; std::string stop; compute::TokenId stopId; double tokensPerSecond; };
-struct Recomposed { int trace; std::uint64_t generation; std::vector<StepPtr> steps; bool last; compute::Position flip; };  ///< flip -1: none so far
+struct Recomposed { int trace; std::uint64_t generation; std::vector<StepPtr> steps; bool last; compute::Position flip; PriorSetPtr priors; };  ///< flip -1: none so far
 struct Hashed { std::string path; std::string sha256; bool runsCode = false; };  ///< runsCode: the file is a script
 struct Idle { bool decode; bool analysis; };
-using Event = std::variant<SourceLoaded, Loaded, Progress, Failure, TraceStarted, StepDone, TraceEnded, Recomposed, Hashed, Idle>;
+using Event = std::variant<SourceLoaded, BankLoaded, Loaded, Progress, Failure, TraceStarted, StepDone, TraceEnded, Recomposed, Hashed, Idle>;
 
 /// A call into a source that has not returned.
 struct SourceCall {

@@ -38,14 +38,6 @@ class BorrowedSource : public compute::Source {
 
 /// What a session may name but this build does not compute is refused by name: leaving it out would change the result silently.
 void requireBuilt(const Session& session) {
-    for (const BankEntry& b : session.priors)
-        if (b.enabled)
-            throw Error({.where = "bank '" + b.bank + "'",
-                         .what = "priors are not read by this version",
-                         .expected = {},
-                         .found = {},
-                         .advice = "switch the bank off to decode without it",
-                         .details = {}});
     for (std::size_t i = 0; i < session.sourceCount(); ++i) {
         const SourceEntry& s = session.source(i);
         if (s.routing.is_null() || !records(session, i)) continue;
@@ -81,6 +73,29 @@ bool sameSources(const Session& a, const Session& b) {
 }
 
 }  // namespace
+
+void LoadedRack::readBanks(const Session& session, bool again, Lane& lane) {
+    for (const BankEntry& entry : session.priors) {
+        const std::string path = session.resolve(entry.bank).string();
+        if (entry.content || (!again && m_banks.contains(path))) continue;
+        lane.push(Progress{"Reading " + entry.bank, -1, {}});
+        m_banks[path] = readBankFile(path);
+        lane.push(BankLoaded{m_banks[path]});
+    }
+}
+
+PriorSetPtr LoadedRack::priors(Session session, const compute::PriorSet* before) const {
+    const auto known = [this](const std::string& path) { return m_banks.find(path); };
+    fillBanks(session, [&](const std::string& path) {
+        const auto at = known(path);
+        return at == m_banks.end() ? nullptr : at->second.bank;
+    });
+    requireBanks(session, [&](const std::string& path) {
+        const auto at = known(path);
+        return at == m_banks.end() ? std::string() : at->second.problem;
+    });
+    return priorSetOf(session, tokenizer().get(), vocabulary(), before != nullptr ? before : m_priors.get());
+}
 
 std::shared_ptr<compute::Source> LoadedRack::take(std::span<const Slot> taken, const Slot& wanted, bool keep,
                                                   const compute::OpenOptions& options, Lane& lane, std::stop_token stop) {
@@ -144,6 +159,7 @@ Outcome LoadedRack::open(const LoadRequest& request, Lane& lane, std::stop_token
         lane.push(SourceLoaded{i, entry.name, slot.key, std::move(info), tokenizer ? tokenizer->fingerprint() : std::string()});
     }
     if (stop.stop_requested()) return Outcome::Cancelled;
+    readBanks(session, true, lane);
     // From here the old ensemble no longer knows what its sources hold.
     m_whole = false;
     for (const Slot& slot : slots)
@@ -157,7 +173,11 @@ Outcome LoadedRack::open(const LoadRequest& request, Lane& lane, std::stop_token
     m_prepared.reset();
     m_whole = true;
     notices.insert(notices.begin(), m_ensemble->notices().begin(), m_ensemble->notices().end());
-    lane.push(Loaded{session, session.sourceNames(), std::move(notices), statedStopIds(session), tokenizer()});
+    Session withBanks = session;
+    fillBanks(withBanks, [this](const std::string& path) { return m_banks.contains(path) ? m_banks[path].bank : nullptr; });
+    m_priors = priorSetOf(withBanks, tokenizer().get(), vocabulary(), m_priors.get());
+    for (std::string& sentence : bankNotices(withBanks, *m_priors)) notices.push_back(std::move(sentence));
+    lane.push(Loaded{session, session.sourceNames(), std::move(notices), statedStopIds(session), tokenizer(), m_priors});
     return Outcome::Done;
 }
 
@@ -166,6 +186,7 @@ Outcome LoadedRack::require(const Session& session, bool onlyUsed, Lane& lane, s
     for (std::size_t i = 0; open && i < m_slots.size(); ++i) open = m_slots[i].source != nullptr || !records(session, i);
     if (open) {
         requireBuilt(session);
+        readBanks(session, false, lane);
         return Outcome::Done;
     }
     return load({session, m_options, onlyUsed}, lane, stop);

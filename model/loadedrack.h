@@ -5,6 +5,7 @@
 // kept. A source without a say that cannot be opened or does not fit the base is a notice, and gives no rows.
 // Indices are the session's: 0 = base, then specialists in rack order. Errors: Error. Thread: one owner.
 
+#include "model/banks.h"
 #include "model/lane.h"
 
 #include <memory>
@@ -28,6 +29,8 @@ class LoadedRack {
     std::vector<Opened> takeOpened() { return std::exchange(m_opened, {}); }
 
     std::shared_ptr<const compute::Tokenizer> tokenizer() const;
+    /// What of the session's banks acts; `before`: of the same tokenizer. Error naming an enabled bank that could not be read.
+    PriorSetPtr priors(Session session, const compute::PriorSet* before) const;
     std::int64_t vocabulary() const { return m_ensemble->vocabulary(); }
     /// Union of what the sources with a say state (HAZARDS A8), sorted.
     std::vector<compute::TokenId> statedStopIds(const Session& session) const;
@@ -52,6 +55,8 @@ class LoadedRack {
         std::int64_t prefixLength = 0;
     };
     compute::Outcome open(const LoadRequest& request, Lane& lane, std::stop_token stop);
+    /// Reads the banks of the session that have no content. `again`: also those that were read before.
+    void readBanks(const Session& session, bool again, Lane& lane);
     std::shared_ptr<compute::Source> take(std::span<const Slot> taken, const Slot& slot, bool keep,
                                           const compute::OpenOptions& options, Lane& lane, std::stop_token stop);
     SourceOpener m_opener;
@@ -61,6 +66,8 @@ class LoadedRack {
     bool m_onlyUsed = false;
     std::vector<Slot> m_slots;
     std::vector<Opened> m_opened;
+    std::map<std::string, BankFile> m_banks;      ///< by resolved path
+    PriorSetPtr m_priors;                         ///< of the last load
     std::optional<compute::Ensemble> m_ensemble;
     std::optional<Session> m_prepared;
 };

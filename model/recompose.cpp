@@ -40,7 +40,7 @@ void composeAll(std::vector<StepPtr>& steps, int threads, const Compose& compose
 
 }  // namespace
 
-Outcome recomposeTrace(const RecomposeRequest& request, Outbox& outbox, std::stop_token stop) {
+Outcome recomposeTrace(const RecomposeRequest& request, Outbox& outbox, PriorSetPtr& kept, std::stop_token stop) {
     const auto session = alignedTo(request.session, request.sources);
     if (!session)
         throw compute::Error({.where = "stored trace",
@@ -53,11 +53,21 @@ Outcome recomposeTrace(const RecomposeRequest& request, Outbox& outbox, std::sto
     const Position last = request.end < 0 ? request.store->end() : std::min(request.end, request.store->end());
     const int threads =
         std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);  // one core is the window's
-    std::vector<compute::Stages<float>> stages(static_cast<std::size_t>(threads));
-    const auto stepAt = [&](Position p, compute::Stages<float>& stages, int within = 1) {
+    const PriorSetPtr set = kept =
+        priorSetOf(*session, request.tokenizer.get(), request.store->vocabulary(), kept.get());
+    compute::ContextText text;
+    for (std::size_t i = 0; !set->empty() && i < request.tokens.size(); ++i) text.push(request.tokens[i], request.tokenBytes.at(i));
+    struct Room {
+        compute::Stages<float> stages;
+        PriorsAt priors;
+    };
+    std::vector<Room> rooms(static_cast<std::size_t>(threads));
+    const auto stepAt = [&](Position p, Room& room, int within = 1) {
         const auto i = static_cast<std::size_t>(p);
         const compute::TokenId token = i < request.tokens.size() ? request.tokens[i] : kNoToken;
-        auto step = std::make_shared<compute::Step>(stepFor(recipe, request.store->rows(p), stages, token, within));
+        room.priors.look(set.get(), text, p);
+        auto step = std::make_shared<compute::Step>(
+            stepFor(recipe, set.get(), room.priors, request.store->rows(p), room.stages, token, within));
         step->prompt = p < request.promptLength;
         step->forced = std::find(request.forced.begin(), request.forced.end(), p) != request.forced.end();
         if (token != kNoToken && i < request.tokenBytes.size()) step->bytes = request.tokenBytes[i];
@@ -66,7 +76,7 @@ Outcome recomposeTrace(const RecomposeRequest& request, Outbox& outbox, std::sto
     };
     if (request.visible >= request.store->first() && request.visible < last)
         outbox.push(
-            Recomposed{request.trace, request.generation, {stepAt(request.visible, stages[0], threads)}, false, -1});
+            Recomposed{request.trace, request.generation, {stepAt(request.visible, rooms[0], threads)}, false, -1, set});
 
     std::vector<StepPtr> chunk;
     Position flip = -1;
@@ -75,7 +85,7 @@ Outcome recomposeTrace(const RecomposeRequest& request, Outbox& outbox, std::sto
         if (stop.stop_requested()) return Outcome::Cancelled;
         std::vector<StepPtr> steps(static_cast<std::size_t>(std::min<Position>(last - p, threads * kPerThread)));
         composeAll(steps, threads, [&](std::size_t i, std::size_t worker) {
-            return stepAt(p + static_cast<Position>(i), stages[worker]);
+            return stepAt(p + static_cast<Position>(i), rooms[worker]);
         });
         p += static_cast<Position>(steps.size());
         for (StepPtr& step : steps) {
@@ -84,12 +94,12 @@ Outcome recomposeTrace(const RecomposeRequest& request, Outbox& outbox, std::sto
             chunk.push_back(std::move(step));
         }
         if (const auto now = std::chrono::steady_clock::now(); now - sent > kChunk && p < last) {
-            outbox.push(Recomposed{request.trace, request.generation, std::move(chunk), false, flip});
+            outbox.push(Recomposed{request.trace, request.generation, std::move(chunk), false, flip, set});
             chunk.clear();
             sent = now;
         }
     }
-    outbox.push(Recomposed{request.trace, request.generation, std::move(chunk), true, flip});
+    outbox.push(Recomposed{request.trace, request.generation, std::move(chunk), true, flip, set});
     return Outcome::Done;
 }
 

@@ -10,6 +10,7 @@
 
 namespace counterpoint::model {
 
-compute::Outcome recomposeTrace(const RecomposeRequest& request, Outbox& outbox, std::stop_token stop);
+/// `kept`: the priors of the last call; those of this one after it.
+compute::Outcome recomposeTrace(const RecomposeRequest& request, Outbox& outbox, PriorSetPtr& kept, std::stop_token stop);
 
 }  // namespace counterpoint::model

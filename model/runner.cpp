@@ -25,7 +25,12 @@ class Collector {
     const std::map<std::string, std::string>& hashes() const { return m_hashes; }
 
     void operator()(const SourceLoaded& e) { m_infos.push_back(e.info); }
-    void operator()(const Loaded& e) { m_result.notices = e.notices; }
+    void operator()(const BankLoaded& e) {
+        m_result.notices.insert(m_result.notices.end(), e.file.warnings.begin(), e.file.warnings.end());
+        m_banks[e.file.path] = e.file.bank;
+    }
+    const std::map<std::string, BankPtr>& banks() const { return m_banks; }
+    void operator()(const Loaded& e) { m_result.notices.insert(m_result.notices.end(), e.notices.begin(), e.notices.end()); }
     void operator()(const Progress& e) {
         if (m_options.progress) m_options.progress(e);
     }
@@ -45,6 +50,7 @@ class Collector {
         t.store = e.store;
         t.tokenizer = e.tokenizer;
         t.stopIds = e.stopIds;
+        t.priors = e.priors;
     }
     void operator()(const StepDone& e) { appendStep(m_result.trace, e.step); }
     void operator()(const TraceEnded& e) {
@@ -68,6 +74,7 @@ class Collector {
     std::optional<Failure> m_failure;
     std::vector<compute::SourceInfo> m_infos;
     std::map<std::string, std::string> m_hashes;
+    std::map<std::string, BankPtr> m_banks;
     bool m_started = false, m_failedToLoad = false, m_ended = false, m_idle = false;
 };
 
@@ -136,6 +143,10 @@ RunResult runSession(const Session& session, const RunOptions& options) {
     }
     result.failure = collector.failure();
     if (result.failure && (collector.failedToLoad() || result.trace.steps.empty())) raise(*result.failure, session);
+    fillBanks(result.trace.session, [&](const std::string& path) {
+        const auto found = collector.banks().find(path);
+        return found == collector.banks().end() ? nullptr : found->second;
+    });
     recordHashes(result, collector.hashes());
     result.versions = {{"counterpoint", compute::version()}, {"qt", qVersion()}};
     if (!collector.infos().empty()) {

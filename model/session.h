@@ -5,9 +5,11 @@
 
 #include "compute/composition/recipe.h"
 #include "compute/files/json.h"
+#include "compute/priors/bank.h"
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,8 +42,9 @@ struct BankEntry {
     std::string bank;
     bool enabled = true;
     double weight = 1.0;
-    OrderedJson overrides = OrderedJson::object();
+    OrderedJson overrides = OrderedJson::object();   ///< see readOverrides
     OrderedJson unknown = OrderedJson::object();
+    std::shared_ptr<const compute::Bank> content = nullptr;   ///< what acts; null: not read yet. Not in JSON
     bool operator==(const BankEntry&) const = default;
 };
 

@@ -5,6 +5,7 @@
 #include "compute/files/atomicfile.h"
 #include "compute/files/jsonreader.h"
 #include "compute/printable.h"
+#include "model/banks.h"
 #include "model/session.h"
 
 #include <algorithm>
@@ -125,6 +126,7 @@ BankEntry readBank(const OrderedJson& json, const std::string& where, std::vecto
     reader.finite("weight", entry.weight);
     if (const auto v = reader.takeNonNull("overrides")) {
         if (!v->is_object()) reader.fail("overrides", "an object", *v);
+        (void)readOverrides(*v, reader.at("overrides"));
         entry.overrides = *v;
     }
     entry.unknown = reader.unknown(warnings);

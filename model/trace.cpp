@@ -22,6 +22,12 @@ std::string Trace::text() const {
     return text + stream.finish();
 }
 
+compute::ContextText contextOf(const Trace& trace) {
+    compute::ContextText text;
+    for (std::size_t i = 0; i < trace.tokens.size(); ++i) text.push(trace.tokens[i], trace.tokenBytes.at(i));
+    return text;
+}
+
 void appendStep(Trace& trace, const StepPtr& step) {
     const auto p = static_cast<std::size_t>(step->position);
     if (step->token != compute::kNoToken && p == trace.tokens.size()) {

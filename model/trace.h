@@ -2,6 +2,7 @@
 // Trace: the record of one decoded or scored sequence, one Step per row of logits. Lives on the window thread (or in a command);
 // steps are immutable and shared. Branches form a tree by parent id. Thread: the owner's; steps: any.
 
+#include "compute/priors/priorset.h"
 #include "compute/text/tokenizer.h"
 #include "model/logitstore.h"
 #include "model/session.h"
@@ -29,6 +30,7 @@ struct Trace {
     std::vector<StepPtr> steps;             ///< ascending position; shown ones: after what-if these are the recomposed steps
     std::shared_ptr<LogitStore> store;
     std::shared_ptr<const compute::Tokenizer> tokenizer;
+    std::shared_ptr<const compute::PriorSet> priors;  ///< of `session` with this tokenizer; null: none
     std::optional<compute::Position> flip;  ///< first position where the present dials would draw another token (R3)
     std::string stop;                       ///< "eos|limit|context|user|error", "" while running
     std::optional<compute::TokenId> stopId;
@@ -41,6 +43,8 @@ struct Trace {
     std::string text() const;
 };
 
+/// The trace's text as contexts of priors see it (R8).
+compute::ContextText contextOf(const Trace& trace);
 /// Puts a new step at the end, with its token; a step about the last position replaces it.
 void appendStep(Trace& trace, const StepPtr& step);
 /// Bytes of tokens[index] as they stand in the text: "" for control tokens, without the tokenizer's own space at the start.

@@ -8,7 +8,7 @@
 namespace counterpoint::compute {
 namespace {
 
-constexpr std::uint32_t kMatchLimit = 1'000'000, kHeapKibibytes = 65'536;
+constexpr std::uint32_t kHeapKibibytes = 65'536;
 
 std::string messageOf(int code) {
     std::string text(256, '\0');
@@ -32,21 +32,33 @@ struct Pattern::Compiled {
     MatchContext context;
 };
 
-Pattern::Pattern(std::string_view expression, const std::string& where) : m_where(where) {
+Pattern::Pattern(std::string_view expression, const std::string& where, PatternOptions options) : m_where(where) {
+    const std::uint32_t lines = options.lines ? PCRE2_MULTILINE : 0u;
     int error = 0;
     PCRE2_SIZE place = 0;
     auto compiled = std::make_shared<Compiled>();
     compiled->code.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(expression.data()), expression.size(),
-                                       PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error,
-                                       &place, nullptr));
+                                       PCRE2_UTF | PCRE2_UCP | lines | PCRE2_NEVER_BACKSLASH_C, &error, &place,
+                                       nullptr));
     if (!compiled->code)
         throw Error(
             {.where = where,
              .what = "the pattern cannot be read: " + messageOf(error) + ", at character " + std::to_string(place)});
     compiled->context.reset(pcre2_match_context_create(nullptr));
-    pcre2_set_match_limit(compiled->context.get(), kMatchLimit);
+    pcre2_set_match_limit(compiled->context.get(), options.work);
     pcre2_set_heap_limit(compiled->context.get(), kHeapKibibytes);
     m_compiled = std::move(compiled);
+}
+
+Pattern::Found Pattern::find(std::string_view text, std::size_t from, Span& span) const {
+    const MatchData data(pcre2_match_data_create(1, nullptr));
+    const int result = pcre2_match(m_compiled->code.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), from,
+                                   PCRE2_NO_UTF_CHECK, data.get(), m_compiled->context.get());
+    if (result == PCRE2_ERROR_NOMATCH) return Found::No;
+    if (result < 0) return Found::Bound;
+    const PCRE2_SIZE* bytes = pcre2_get_ovector_pointer(data.get());
+    span = {bytes[0], bytes[1]};
+    return Found::Yes;
 }
 
 std::vector<Pattern::Span> Pattern::matches(std::string_view text) const {

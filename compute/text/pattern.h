@@ -4,6 +4,7 @@
 // limit was hit.
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,11 +15,19 @@
 
 namespace counterpoint::compute {
 
+struct PatternOptions {
+    bool lines = true;               ///< ^ and $ at every line
+    std::uint32_t work = 1'000'000;  ///< match limit of one search
+};
+
 class COUNTERPOINT_API Pattern {
   public:
     using Span = std::pair<std::size_t, std::size_t>;  ///< bytes [first, second)
+    enum class Found { No, Yes, Bound };
 
-    Pattern(std::string_view expression, const std::string& where);
+    Pattern(std::string_view expression, const std::string& where, PatternOptions options = {});
+    /// The first match at or after byte `from`; Bound: the limit was hit before one was found.
+    Found find(std::string_view validUtf8, std::size_t from, Span& span) const;
     /// All matches, left to right, not overlapping; an empty one counts where no match ends, and moves on by one
     /// character.
     std::vector<Span> matches(std::string_view validUtf8) const;

@@ -5,6 +5,7 @@
 #include "compute/composition/compose.h"
 #include "compute/error.h"
 #include "compute/text/utf8stream.h"
+#include "model/banks.h"
 #include "model/diagnostics/families.h"
 #include "model/shownnumber.h"
 
@@ -70,6 +71,27 @@ void term(Series& s, Axis& axis, std::string name, double value, double& running
     axis.categories.push_back(std::move(name));
 }
 
+/// The priors that say something of the token; where they are many, the largest by name and the rest together.
+void addPriorTerms(const Trace& trace, const LedgerAt& at, Series& s, Axis& axis, double& running) {
+    constexpr std::size_t kNamed = 6;
+    std::vector<std::size_t> say;
+    for (std::size_t i = 0; i < at.split.prior.size(); ++i)
+        if (at.split.prior[i] != 0) say.push_back(i);
+    std::vector<std::size_t> largest = say;
+    std::stable_sort(largest.begin(), largest.end(),
+                     [&](std::size_t a, std::size_t b) { return std::abs(at.split.prior[a]) > std::abs(at.split.prior[b]); });
+    if (largest.size() > kNamed + 1) largest.resize(kNamed);
+    double rest = 0;
+    for (const std::size_t i : say) {
+        if (std::find(largest.begin(), largest.end(), i) == largest.end())
+            rest += at.split.prior[i];
+        else
+            term(s, axis, trace.priors->members()[at.priors[i]].prior->name, at.split.prior[i], running, -1);
+    }
+    if (say.size() > largest.size())
+        term(s, axis, std::to_string(say.size() - largest.size()) + " more priors", rest, running, -1);
+}
+
 }  // namespace
 
 std::string tokenLabel(const compute::Tokenizer* tokenizer, TokenId token) {
@@ -112,7 +134,7 @@ std::vector<TopToken> shownTokens(const Step& step, const View& view) {
     return tokens;
 }
 
-compute::Ledger ledgerAt(const Trace& trace, compute::Position position, TokenId token) {
+LedgerAt ledgerAt(const Trace& trace, compute::Position position, TokenId token) {
     if (trace.store == nullptr || position < trace.store->first() || position >= trace.store->end())
         throw compute::Error({.where = "position " + std::to_string(position),
                               .what = "no log-probabilities are stored there",
@@ -123,8 +145,10 @@ compute::Ledger ledgerAt(const Trace& trace, compute::Position position, TokenId
     const compute::Recipe recipe = toRecipe(trace.session, trace.stopIds, 0);
     const compute::SourceRows<float> rows = trace.store->rows(position);
     compute::Stages<float> stages;
-    compute::compose<float>(recipe, {}, rows, stages);
-    return compute::ledger<float>(recipe, {}, rows, stages, token);
+    PriorsAt priors;
+    priors.look(trace.priors.get(), contextOf(trace), position);
+    compute::compose<float>(recipe, priors.terms, rows, stages);
+    return {compute::ledger<float>(recipe, priors.terms, rows, stages, token), std::move(priors.matching)};
 }
 
 namespace families {
@@ -194,13 +218,14 @@ PlotData ledger(const Trace& trace, const View& view) {
         return plot;
     }
     const std::string label = tokenLabel(trace.tokenizer.get(), token);
-    Ledger split;
+    LedgerAt at;
     try {
-        split = ledgerAt(trace, view.cursor, token);
+        at = ledgerAt(trace, view.cursor, token);
     } catch (const compute::Error& error) {
         plot.empty = error.sentence();
         return plot;
     }
+    const Ledger& split = at.split;
     if (!split.excludedBy.empty()) {
         plot.empty = quoted(label) + " is excluded by " + split.excludedBy + ": its probability is 0 and has no split.";
         return plot;
@@ -217,8 +242,7 @@ PlotData ledger(const Trace& trace, const View& view) {
     term(s, plot.x, mixture ? "mixture" : sourceName(trace, 0), split.base, running, mixture ? -1 : 0);
     for (std::size_t i = 0; !mixture && i < split.source.size(); ++i)
         term(s, plot.x, sourceName(trace, i + 1), split.source[i], running, static_cast<int>(i) + 1);
-    for (std::size_t i = 0; i < split.prior.size(); ++i)
-        term(s, plot.x, "prior " + std::to_string(i + 1), split.prior[i], running, -1);
+    addPriorTerms(trace, at, s, plot.x, running);
     if (split.shift != 0) term(s, plot.x, "shared shift", split.shift, running, -1);
     if (split.eos != 0) term(s, plot.x, "end of text", split.eos, running, -1);
     if (split.clamp != 0) term(s, plot.x, "clamp", split.clamp, running, -1);

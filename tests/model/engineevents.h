@@ -20,7 +20,9 @@ struct Said {
     std::vector<Failure> failures;
     std::vector<Loaded> loaded;
     std::vector<Recomposed> recomposed;
+    std::vector<BankLoaded> banks;
     void operator()(const SourceLoaded&) {}
+    void operator()(const BankLoaded& e) { banks.push_back(e); }
     void operator()(const Progress&) {}
     void operator()(const Hashed&) {}
     void operator()(const Loaded& e) { loaded.push_back(e); }

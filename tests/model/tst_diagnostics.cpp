@@ -235,7 +235,7 @@ class TestDiagnostics : public QObject {
     void ledgerSumsToItsTotal() {
         QFETCH(int, token);
         const Trace trace = storedTrace();
-        const compute::Ledger l = ledgerAt(trace, 1, token);
+        const compute::Ledger l = ledgerAt(trace, 1, token).split;
         double sum = l.base + l.shift + l.eos + l.clamp - l.logNormaliser;
         for (const double x : l.source) sum += x;
         for (const double x : l.prior) sum += x;
