@@ -149,8 +149,10 @@ class TestBankCommand : public QObject {
     }
 
     void textsWithAndWithoutTokenizer() {
-        const Json texts = {
-            {"name", "texts"}, {"policy", "single token with a leading space"}, {"promote", {"the", "was", 300}}};
+        const Json texts = {{"name", "texts"},
+                            {"quality", 0.75},
+                            {"policy", "single token with a leading space"},
+                            {"promote", {"the", "was", 300}}};
         const QString file = written("e.bank.json", bankOf(Json::array({texts})));
         const Finished blind = report(file);
         COMPARE_CODE(blind, 0);
