@@ -84,7 +84,7 @@ PlotData eta(const Trace& trace, const std::stop_token&) {
     }
     for (const auto& m : set->members()) {
         if (m.prior->unusable) continue;
-        add(m.eta.capped ? capped : points, m.prior->quality, m.eta.off ? 0 : m.eta.eta);
+        add(m.eta.capped ? capped : points, m.prior->quality, m.eta.eta);
     }
     sortPoints(points);
     sortPoints(capped);
@@ -228,6 +228,22 @@ PlotData merging(const Trace& trace, const std::stop_token& stop) {
     return plot;
 }
 
+/// The bank as the session has it act: what it says of single priors is theirs, so that a level joins what acts as it acts.
+std::shared_ptr<const Bank> withOverrides(const BankEntry& entry) {
+    const compute::PriorOverrides overrides = readOverrides(entry.overrides, "bank '" + entry.bank + "'");
+    if (overrides.empty()) return entry.content;
+    Bank bank = *entry.content;
+    for (compute::PriorPtr& prior : bank.priors) {
+        const auto own = overrides.find(prior->name);
+        if (own == overrides.end()) continue;
+        Prior changed = *prior;
+        if (own->second.eta) changed.eta = own->second.eta;
+        changed.enabled = own->second.enabled.value_or(changed.enabled);
+        prior = std::make_shared<const Prior>(std::move(changed));
+    }
+    return std::make_shared<const Bank>(std::move(bank));
+}
+
 constexpr std::array kRows = {
     BankFigureRow{"bank_eta", "η against quality", "η = log(q/(1−q)), clamped to [0, log(0.99/0.01)]", "R8", eta},
     BankFigureRow{"bank_onebit_error", "One-bit error", "Σ(Δ − α sign Δ)²/Σ Δ², α = mean |Δ|", "R9", oneBitError},
@@ -252,10 +268,11 @@ std::vector<LevelOnTrace> levelsOnTrace(const Trace& trace, std::size_t bank, co
     const BankEntry& entry = trace.session.priors.at(bank);
     std::vector<LevelOnTrace> out;
     const std::int64_t vocabulary = trace.store->vocabulary();
+    const std::shared_ptr<const Bank> acting = withOverrides(entry);
     for (int level = 0; level <= 3 && !stop.stop_requested(); ++level) {
         LevelOnTrace on{.level = level};
         Session session = trace.session;
-        const compute::Compressed small = compute::compress(std::span(entry.content.get(), 1), idsOf(trace, *entry.content), {.level = std::max(level, 1)});
+        const compute::Compressed small = compute::compress(std::span(acting.get(), 1), idsOf(trace, *acting), {.level = std::max(level, 1)});
         const compute::LevelReport& report = small.levels.at(static_cast<std::size_t>(level));
         on.priors = report.priors;
         on.bytes = report.bytes;
@@ -263,8 +280,7 @@ std::vector<LevelOnTrace> levelsOnTrace(const Trace& trace, std::size_t bank, co
         on.trueRatio = report.trueRatio;
         if (level > 0) {
             session.priors[bank].content = std::make_shared<const Bank>(small.bank);
-            // What the session says of a prior by its name belongs to the prior as it was.
-            if (level > 1) session.priors[bank].overrides = OrderedJson::object();
+            session.priors[bank].overrides = OrderedJson::object();
         }
         const PriorSetPtr other = priorSetOf(session, trace.tokenizer.get(), vocabulary);
         PriorsAt at;

@@ -24,7 +24,7 @@ void PriorSet::evaluate(Member& m) const {
     const auto found = use.overrides.find(m.prior->name);
     const PriorOverride& own = found == use.overrides.end() ? kNone : found->second;
     m.eta = etaOf(*m.prior, own.eta);
-    m.weight = m.eta.off ? 0 : m.eta.eta * use.weight;
+    m.weight = m.eta.eta * use.weight;
     m.acts = use.enabled && own.enabled.value_or(m.prior->enabled) && !m.prior->unusable && !m.factor->tokens.empty() &&
              m.weight != 0 && m_contexts->problem(m.context).empty();
 }

@@ -164,6 +164,20 @@ class TestBankFigures : public QObject {
             QCOMPARE(level.steps, static_cast<std::int64_t>(run.trace.steps.size()));
     }
 
+    /// What the session says of single priors is part of what a level joins.
+    void levelsWithOverrides() {
+        Run run;
+        run.trace.session.priors[0].overrides = {{"a", {{"enabled", false}}}};
+        run.trace.priors = priorSetOf(run.trace.session, run.trace.tokenizer.get(), 300);
+        const std::vector<LevelOnTrace> levels = levelsOnTrace(run.trace, 0);
+        QCOMPARE(levels[2].priors, 4u);  // a is off and stays apart
+        // b's magnitudes are equal and c's are not: one bit costs what c loses.
+        QVERIFY(levels[1].meanKl > 0);
+        run.trace.session.priors[0].overrides = {{"a", {{"eta", 0.0}}}, {"c", {{"eta", 0.0}}}};
+        run.trace.priors = priorSetOf(run.trace.session, run.trace.tokenizer.get(), 300);
+        QVERIFY(levelsOnTrace(run.trace, 0)[1].meanKl < 1e-20);
+    }
+
     /// A point for each prior with a support: bytes exact over bytes one-bit.
     void ratios() {
         const Run run;
