@@ -10,7 +10,7 @@
 namespace counterpoint::app {
 namespace {
 
-constexpr int kStateVersion = 3;  // of saveState: raise when docks change their names or one is added
+constexpr int kStateVersion = 4;  // of saveState: raise when docks change their names or one is added
 constexpr QSize kFirstSize{1440, 900};
 constexpr int kRackWidth = 272, kDialsWidth = 324, kRoomy = 1440, kLeastRack = 248;
 constexpr std::array kSides = {"dock.rack", "dock.dials"};
@@ -23,7 +23,7 @@ struct Row {
 };
 constexpr std::array kRows = {
     Row{"Compose", "Rack, text, distribution and dials: decode and weigh"},
-    Row{"Priors", "Banks beside text, distribution and ledger: what moved each token"},
+    Row{"Priors", "Banks above distribution and ledger: what moved each token"},
     Row{"Routing", "Routing beside text, activity and drift: who speaks when"},
     Row{"Paper", "The plots alone, large, for export"},
 };
@@ -85,10 +85,10 @@ void Perspectives::layOut(const QString& name) {
         split(rack, text, Qt::Horizontal);
         split(text, dials, Qt::Horizontal);
         if (name == QLatin1String("Priors")) {
-            split(rack, dock("dock.priors"), Qt::Vertical);
-            split(text, ledger, Qt::Horizontal);
-            split(text, distribution, Qt::Vertical);
-            split(ledger, front, Qt::Vertical);
+            split(text, dock("dock.priors"), Qt::Vertical);
+            split(dock("dock.priors"), distribution, Qt::Vertical);
+            split(distribution, ledger, Qt::Horizontal);
+            tab(ledger, front);
         } else if (name == QLatin1String("Routing")) {
             split(rack, dock("dock.routing"), Qt::Vertical);
             split(text, activity, Qt::Vertical);
@@ -114,7 +114,7 @@ void Perspectives::layOut(const QString& name) {
             m_window.splitDockWidget(rack, d, Qt::Vertical);
         d->hide();
     }
-    front->raise();
+    (name == QLatin1String("Priors") ? ledger : front)->raise();
     m_first = true;
     proportion();
 }
@@ -144,10 +144,9 @@ void Perspectives::proportion() {
     const int middle = std::max(100, m_window.width() - rackWidth - dialsWidth);
     const auto part = [middle](int percent) { return middle * percent / 100; };
     if (m_current == QLatin1String("Priors")) {
-        columns({rack, text, ledger, dials}, {rackWidth, part(61), part(39), dialsWidth});
-        rows({rack, dock("dock.priors")}, {height(60), height(40)});
-        rows({text, distribution}, {height(40), height(60)});
-        rows({ledger, front}, {height(60), height(40)});
+        columns({rack, text, dials}, {rackWidth, middle, dialsWidth});
+        columns({distribution, ledger}, {part(61), part(39)});
+        rows({text, dock("dock.priors"), distribution}, {height(19), height(37), height(44)});
     } else if (m_current == QLatin1String("Routing")) {
         columns({rack, dock("dock.activity"), front, dials}, {rackWidth, part(50), part(50), dialsWidth});
         rows({rack, dock("dock.routing")}, {height(60), height(40)});
