@@ -44,7 +44,7 @@ struct BankEntry {
     double weight = 1.0;
     OrderedJson overrides = OrderedJson::object();   ///< see readOverrides
     OrderedJson unknown = OrderedJson::object();
-    std::shared_ptr<const compute::Bank> content;    ///< what acts; null: not read yet. Not in JSON
+    std::shared_ptr<const compute::Bank> content = nullptr;   ///< what acts; null: not read yet. Not in JSON
     bool operator==(const BankEntry&) const = default;
 };
 

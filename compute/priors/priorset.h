@@ -21,8 +21,8 @@ namespace counterpoint::compute {
 
 /// A session's say on one prior (SPEC.md 2, "overrides").
 struct PriorOverride {
-    std::optional<double> eta;
-    std::optional<bool> enabled;
+    std::optional<double> eta = std::nullopt;
+    std::optional<bool> enabled = std::nullopt;
     bool operator==(const PriorOverride&) const = default;
 };
 using PriorOverrides = std::map<std::string, PriorOverride>;  ///< by the prior's name
@@ -31,7 +31,7 @@ struct BankUse {
     std::shared_ptr<const Bank> bank;
     bool enabled = true;
     double weight = 1;  ///< multiplies every η
-    PriorOverrides overrides;
+    PriorOverrides overrides = {};
 };
 
 class COUNTERPOINT_API PriorSet {

@@ -184,7 +184,7 @@ class TestLanes : public QObject {
         Engine engine(opener(three()));
         Session s = threeSession(3);
         s.priors.push_back({.bank = "demo.bank.json", .overrides = OrderedJson::object(), .unknown = OrderedJson::object()});
-        QVERIFY(decode(engine, request(s)).failures.at(0).sentence.find(", bank 'demo.bank.json': priors") != std::string::npos);
+        QVERIFY(decode(engine, request(s)).failures.at(0).sentence.find(", bank 'demo.bank.json': ") != std::string::npos);
         s.priors[0].enabled = false;
         QVERIFY(decode(engine, request(s)).failures.empty());
         s.base.routing = {{"mode", "coupled"}};

@@ -160,7 +160,7 @@ class TestRunFailures : public QObject {
                 s.specialists[0].name = s.specialists[0].path = "short";
                 s.specialists[0].prefix = "abcde";
             });
-        row("bank", ", bank 'b.bank.json': priors are not read", [](Session& s) {
+        row("bank", ", bank 'b.bank.json': /folder/b.bank.json: ", [](Session& s) {
             s.priors.push_back(
                 {.bank = "b.bank.json", .overrides = OrderedJson::object(), .unknown = OrderedJson::object()});
         });

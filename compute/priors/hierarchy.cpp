@@ -1,0 +1,189 @@
+#include "compute/priors/hierarchy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "compute/error.h"
+#include "compute/priors/levels.h"
+
+namespace counterpoint::compute {
+namespace {
+
+double norm(const Factor& factor) {
+    double sum = 0;
+    for (const double delta : factor.delta) sum += delta * delta;
+    return std::sqrt(sum);
+}
+
+struct MedianInterval {
+    double low = 0, high = 0;
+};
+
+/// From inf{x : weight up to x >= W/2} to sup{x : weight from x on >= W/2}. A half that sums miss by their rounding is
+/// one: equal weights must not lean to a side by their last bit.
+MedianInterval medianInterval(std::span<const double> values, std::span<const double> weights) {
+    std::vector<std::size_t> order(values.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+    double all = 0;
+    for (const double weight : weights) all += weight;
+    if (!(all > 0)) return {};
+    constexpr double kRounding = 1e-12;
+    const double half = all / 2 * (1 - kRounding);
+    const auto reached = [&](auto from, auto to) {
+        double sum = 0;
+        for (; from != to; ++from)
+            if ((sum += weights[*from]) >= half) break;
+        return from == to ? 0.0 : values[*from];
+    };
+    return {reached(order.begin(), order.end()), reached(order.rbegin(), order.rend())};
+}
+
+/// `name`, or with the bank behind it where the name is taken by another.
+std::string distinct(const std::string& name, const std::string& bank, std::set<std::string>& taken) {
+    std::string own = name;
+    for (int n = 1; !taken.insert(own).second; ++n) {
+        own = name;
+        own.append(" (").append(bank);
+        if (n > 1) own.append(" ").append(std::to_string(n));
+        own.append(")");
+    }
+    return own;
+}
+
+/// The features of a bank beside those of the banks before; which of its names stand for which.
+std::map<std::string, std::string> addFeatures(const Bank& from, Bank& to, std::set<std::string>& taken) {
+    std::map<std::string, std::string> renamed;
+    for (Feature feature : from.features) {
+        if (std::find(to.features.begin(), to.features.end(), feature) != to.features.end()) continue;
+        const std::string name = distinct(feature.name, from.name, taken);
+        if (name != feature.name) renamed[feature.name] = name;
+        feature.name = name;
+        to.features.push_back(feature);
+    }
+    return renamed;
+}
+
+PriorPtr underNames(const PriorPtr& prior, const std::string& name, const std::map<std::string, std::string>& renamed) {
+    const auto feature = prior->when.kind == ContextKind::Feature ? renamed.find(prior->when.name) : renamed.end();
+    if (name == prior->name && feature == renamed.end()) return prior;
+    auto changed = std::make_shared<Prior>(*prior);
+    changed->name = name;
+    if (feature != renamed.end()) changed->when.name = feature->second;
+    return changed;
+}
+
+/// One bank of all of them, with names that are no one else's.
+Bank unite(std::span<const Bank> banks) {
+    if (banks.size() == 1) return banks.front();
+    Bank all;
+    std::set<std::string> features, priors;
+    for (const Bank& bank : banks) {
+        if (all.tokenizer && bank.tokenizer && *all.tokenizer != *bank.tokenizer)
+            throw Error({.where = inQuotes(bank.name),
+                         .what = "the banks were made for different tokenizers, so their ids mean different tokens"});
+        if (!all.tokenizer) all.tokenizer = bank.tokenizer;
+        all.name.append(all.name.empty() ? "" : " + ").append(bank.name);
+        all.level = std::max(all.level, bank.level);
+        const auto renamed = addFeatures(bank, all, features);
+        for (const PriorPtr& prior : bank.priors)
+            all.priors.push_back(underNames(prior, distinct(prior->name, bank.name, priors), renamed));
+    }
+    return all;
+}
+
+Members membersOf(const Bank& all, std::span<const Bank> banks, const IdSpace& ids) {
+    Members members;
+    members.reserve(all.priors.size());
+    for (std::size_t b = 0; b < banks.size(); ++b) {
+        for (std::size_t i = 0; i < banks[b].priors.size(); ++i) {
+            const PriorPtr& prior = all.priors[members.size()];
+            Member& member = members.emplace_back();
+            member.prior = prior;
+            member.factor = resolve(*prior, ids);
+            member.eta = etaOf(*prior).eta;
+            member.stake = banks[b].stake;
+            member.bank = b;
+            member.acts = prior->enabled && !prior->unusable && member.eta != 0 && !member.factor.tokens.empty();
+        }
+    }
+    return members;
+}
+
+LevelStep stepTo(int level, const Members& members, const CompressOptions& options) {
+    if (level == 1) return oneBitLevel(members);
+    return level == 2 ? mergedLevel(members, options) : aggregatedLevel(members);
+}
+
+double bitsOf(const Members& members) {
+    return std::accumulate(members.begin(), members.end(), 0.0,
+                           [](double sum, const Member& member) { return sum + paperBits(member); });
+}
+
+}  // namespace
+
+double cosine(const Factor& a, const Factor& b) {
+    double dot = 0;
+    for (std::size_t i = 0, j = 0; i < a.tokens.size() && j < b.tokens.size();) {
+        if (a.tokens[i] < b.tokens[j])
+            ++i;
+        else if (b.tokens[j] < a.tokens[i])
+            ++j;
+        else
+            dot += a.delta[i++] * b.delta[j++];
+    }
+    const double norms = norm(a) * norm(b);
+    return norms > 0 ? dot / norms : 0;
+}
+
+double lowerWeightedMedian(std::span<const double> values, std::span<const double> weights) {
+    return medianInterval(values, weights).low;
+}
+
+double medianTowardsZero(std::span<const double> values, std::span<const double> weights) {
+    const auto [low, high] = medianInterval(values, weights);
+    return low <= 0 && high >= 0 ? 0 : low;
+}
+
+Compressed compress(std::span<const Bank> banks, const IdSpace& ids, const CompressOptions& options) {
+    constexpr int kMostLevel = 3;
+    if (options.level < 0 || options.level > kMostLevel)
+        throw Error({.where = "compression",
+                     .what = "there is no such level",
+                     .expected = "1, 2 or 3",
+                     .found = std::to_string(options.level)});
+    if (ids.foreignIds)
+        throw Error({.where = "compression",
+                     .what = "the bank was made for another tokenizer, so its ids mean other tokens",
+                     .advice = "compress it with its own"});
+    Compressed out;
+    out.bank = unite(banks);
+    Members members = membersOf(out.bank, banks, ids);
+    const std::uint64_t whole = bytesOf(out.bank, ids, true).file;
+    double wholeBits = 0;
+    for (const Member& member : members) wholeBits += 32 * static_cast<double>(member.factor.tokens.size());
+    out.levels.push_back({.level = 0, .priors = members.size(), .bytes = whole, .merged = {}, .apart = {}});
+    if (ids.tokenizer != nullptr && options.level > 0) out.bank.tokenizer = ids.tokenizer->fingerprint();
+    for (int level = 1; level <= options.level; ++level) {
+        LevelStep step = stepTo(level, members, options);
+        members = std::move(step.members);
+        out.bank.level = std::max(out.bank.level, level);
+        out.bank.priors.clear();
+        for (const Member& member : members) out.bank.priors.push_back(member.prior);
+        LevelReport report{.level = level, .priors = members.size(), .merged = {}, .apart = {}};
+        report.bytes = bytesOf(out.bank, ids, true).file;
+        const double bits = bitsOf(members);
+        report.paperRatio = bits > 0 ? wholeBits / bits : wholeBits > 0 ? INFINITY : 1;
+        report.trueRatio = static_cast<double>(whole) / static_cast<double>(report.bytes);
+        report.squaredError = step.squaredError;
+        report.merged = std::move(step.merged);
+        report.apart = std::move(step.apart);
+        out.levels.push_back(std::move(report));
+    }
+    return out;
+}
+
+}  // namespace counterpoint::compute

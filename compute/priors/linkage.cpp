@@ -1,0 +1,211 @@
+#include "compute/priors/linkage.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <unordered_map>
+
+namespace counterpoint::compute {
+namespace {
+
+/// Tokens numbered from 0 in the order in which they are met.
+class Numbering {
+  public:
+    std::size_t of(TokenId token) { return m_numbers.try_emplace(token, m_numbers.size()).first->second; }
+
+  private:
+    std::unordered_map<TokenId, std::size_t> m_numbers;
+};
+
+std::int64_t inSteps(double cosine) { return std::llround(cosine * 0x1p40); }
+
+class Linkage {
+  public:
+    Linkage(std::span<const SignedSupport> items, double threshold) : m_threshold(inSteps(threshold)) {
+        addClusters(items, threshold);
+        m_dots.resize(m_clusters.size());
+    }
+
+    std::vector<std::vector<std::size_t>> run() {
+        for (std::size_t i = 0; i < m_clusters.size(); ++i) findNearest(i);
+        for (;;) {
+            std::size_t first = m_clusters.size();
+            std::int64_t best = m_threshold;
+            for (std::size_t i = 0; i < m_clusters.size(); ++i) {
+                if (m_clusters[i].nearness <= best) continue;
+                best = m_clusters[i].nearness;
+                first = i;
+            }
+            if (first == m_clusters.size()) break;
+            join(first, m_clusters[first].nearest);
+        }
+        std::vector<std::vector<std::size_t>> out;
+        for (Cluster& cluster : m_clusters) {
+            if (cluster.members.empty()) continue;
+            std::sort(cluster.members.begin(), cluster.members.end());
+            out.push_back(std::move(cluster.members));
+        }
+        std::sort(out.begin(), out.end());
+        return out;
+    }
+
+  private:
+    struct Part {
+        std::size_t token;
+        double value;
+    };
+    struct Posting {
+        std::size_t cluster;
+        double value;
+    };
+    struct Cluster {
+        std::vector<std::size_t> members;  ///< empty: joined to another
+        std::vector<Part> sum;             ///< Σ signs/√n, tokens ascending
+        std::int64_t nearness = 0;         ///< of the nearest later cluster, in steps; 0: none above the threshold
+        std::size_t nearest = 0;
+    };
+    std::int64_t m_threshold;
+    std::vector<Cluster> m_clusters;
+    std::vector<std::vector<Posting>> m_postings;  ///< [token], clusters ascending
+    std::vector<double> m_dots;                    ///< [clusters], 0 between searches
+    std::vector<std::size_t> m_met;
+
+    /// Equal priors have the cosine 1 and would be joined first, so they start as one cluster where that is enough.
+    void addClusters(std::span<const SignedSupport> items, double threshold) {
+        Numbering numbers;
+        std::map<std::pair<std::span<const TokenId>, std::span<const std::int8_t>>, std::size_t, Less> equal;
+        for (std::size_t i = 0; i < items.size(); ++i) {
+            const auto [place, added] = equal.try_emplace({items[i].tokens, items[i].sign}, m_clusters.size());
+            if (added || !exceeds(1, threshold)) {
+                place->second = m_clusters.size();
+                m_clusters.emplace_back();
+            }
+            m_clusters[place->second].members.push_back(i);
+        }
+        for (std::size_t k = 0; k < m_clusters.size(); ++k) {
+            Cluster& cluster = m_clusters[k];
+            const SignedSupport& item = items[cluster.members.front()];
+            const double weight =
+                static_cast<double>(cluster.members.size()) / std::sqrt(static_cast<double>(item.tokens.size()));
+            for (std::size_t j = 0; j < item.tokens.size(); ++j) {
+                const std::size_t token = numbers.of(item.tokens[j]);
+                if (token == m_postings.size()) m_postings.emplace_back();
+                cluster.sum.push_back({token, weight * item.sign[j]});
+                m_postings[token].push_back({k, cluster.sum.back().value});
+            }
+            std::sort(cluster.sum.begin(), cluster.sum.end(),
+                      [](const Part& a, const Part& b) { return a.token < b.token; });
+        }
+    }
+
+    struct Less {
+        template <class Key>
+        bool operator()(const Key& a, const Key& b) const {
+            const auto order = [](auto x, auto y) {
+                return std::lexicographical_compare_three_way(x.begin(), x.end(), y.begin(), y.end());
+            };
+            const auto tokens = order(a.first, b.first);
+            return tokens != 0 ? tokens < 0 : order(a.second, b.second) < 0;
+        }
+    };
+
+    /// The place of a cluster, or of the next one, in the postings of a token.
+    static auto from(std::vector<Posting>& postings, std::size_t cluster) {
+        return std::lower_bound(postings.begin(), postings.end(), cluster,
+                                [](const Posting& p, std::size_t c) { return p.cluster < c; });
+    }
+
+    void findNearest(std::size_t i) {
+        Cluster& cluster = m_clusters[i];
+        for (const Part& part : cluster.sum) {
+            std::vector<Posting>& postings = m_postings[part.token];
+            for (auto it = from(postings, i + 1); it != postings.end(); ++it) {
+                if (m_dots[it->cluster] == 0) m_met.push_back(it->cluster);
+                m_dots[it->cluster] += part.value * it->value;
+            }
+        }
+        cluster.nearness = 0;
+        for (const std::size_t other : m_met) {
+            const auto pairs = static_cast<double>(cluster.members.size() * m_clusters[other].members.size());
+            const std::int64_t near = inSteps(m_dots[other] / pairs);
+            m_dots[other] = 0;
+            if (near <= m_threshold || near < cluster.nearness) continue;
+            if (near == cluster.nearness && other > cluster.nearest) continue;
+            cluster.nearness = near;
+            cluster.nearest = other;
+        }
+        m_met.clear();
+    }
+
+    void join(std::size_t to, std::size_t gone) {
+        Cluster &a = m_clusters[to], &b = m_clusters[gone];
+        for (const Part& part : b.sum) {
+            std::vector<Posting>& postings = m_postings[part.token];
+            postings.erase(from(postings, gone));
+            const auto place = from(postings, to);
+            if (place != postings.end() && place->cluster == to)
+                place->value += part.value;
+            else
+                postings.insert(place, {to, part.value});
+        }
+        std::vector<Part> sum;
+        sum.reserve(std::max(a.sum.size(), b.sum.size()));
+        auto x = a.sum.begin(), y = b.sum.begin();
+        while (x != a.sum.end() || y != b.sum.end()) {
+            if (y == b.sum.end() || (x != a.sum.end() && x->token < y->token))
+                sum.push_back(*x++);
+            else if (x == a.sum.end() || y->token < x->token)
+                sum.push_back(*y++);
+            else
+                sum.push_back({x->token, x->value + y->value}), ++x, ++y;
+        }
+        a.sum = std::move(sum);
+        a.members.insert(a.members.end(), b.members.begin(), b.members.end());
+        b = {};
+        // A joined cluster is never nearer to a third one than the nearer of its two was: the others' nearest stand.
+        for (std::size_t k = 0; k < gone; ++k)
+            if (k == to ||
+                (m_clusters[k].nearness > 0 && (m_clusters[k].nearest == to || m_clusters[k].nearest == gone)))
+                findNearest(k);
+    }
+};
+
+}  // namespace
+
+bool exceeds(double cosine, double threshold) { return inSteps(cosine) > inSteps(threshold); }
+
+std::vector<std::vector<std::size_t>> averageLinkage(std::span<const SignedSupport> items, double threshold) {
+    return Linkage(items, threshold).run();
+}
+
+void forAlike(std::span<const SignedSupport> items, double least, const std::function<void(const Alike&)>& visit) {
+    struct Posting {
+        std::size_t item;
+        int sign;
+    };
+    Numbering numbers;
+    std::vector<std::vector<Posting>> postings;
+    std::vector<int> common(items.size()), agreeing(items.size());
+    std::vector<std::size_t> met;
+    for (std::size_t b = 0; b < items.size(); ++b) {
+        for (std::size_t j = 0; j < items[b].tokens.size(); ++j) {
+            const std::size_t token = numbers.of(items[b].tokens[j]);
+            if (token == postings.size()) postings.emplace_back();
+            for (const auto& [a, sign] : postings[token]) {
+                if (common[a]++ == 0) met.push_back(a);
+                agreeing[a] += sign * items[b].sign[j];
+            }
+            postings[token].push_back({b, items[b].sign[j]});
+        }
+        for (const std::size_t a : met) {
+            const double norm =
+                std::sqrt(static_cast<double>(items[a].tokens.size()) * static_cast<double>(items[b].tokens.size()));
+            const double overlap = common[a] / norm;
+            if (overlap > least) visit({a, b, agreeing[a] / norm, overlap});
+            common[a] = agreeing[a] = 0;
+        }
+        met.clear();
+    }
+}
+
+}  // namespace counterpoint::compute

@@ -1,0 +1,314 @@
+// Banks in a session: what acts in a decode, a what-if and the ledger (R8, R4), and the document's side: reading,
+// editing, undo, and that nothing of a person's file changes until it is saved.
+#include <QTemporaryDir>
+#include <QTest>
+#include <cmath>
+#include <fstream>
+
+#include "compute/composition/compose.h"
+#include "compute/files/atomicfile.h"
+#include "model/diagnostics.h"
+#include "model/document.h"
+#include "model/runner.h"
+#include "tests/model/engineevents.h"
+#include "tests/support/fixture.h"
+#include "tests/support/patience.h"
+
+using namespace counterpoint;
+using namespace counterpoint::model;
+using namespace counterpoint::tests;
+
+namespace {
+
+/// 'a' is id 100. Priors: always on; after "b"; off by its quality; one that cannot be read.
+constexpr const char* kBank = R"({"format":"counterpoint.bank/1","name":"letters","tokenizer":null,"priors":[
+ {"name":"always","quality":0.9,"promote":[110,111],"demote":[120],"when":{"kind":"always"}},
+ {"name":"after b","quality":0.8,"confidence":0.5,"promote":["c"],"policy":"single token","when":{"kind":"regex","pattern":"b$"}},
+ {"name":"doubtful","quality":0.3,"promote":[112],"when":{"kind":"always"}},
+ {"name":"broken","quality":7,"promote":[113],"when":{"kind":"always"}}]})";
+
+class Folder {
+  public:
+    Folder() { compute::writeFile(bank(), kBank); }
+    std::filesystem::path bank() const { return path() / "letters.bank.json"; }
+    std::filesystem::path path() const { return m_dir.path().toStdString(); }
+    Session session(std::int64_t newTokens = 12) const {
+        Session s = threeSession(newTokens);
+        s.file = path() / "s.session.json";
+        BankEntry entry;
+        entry.bank = "letters.bank.json";
+        s.priors.push_back(entry);
+        return s;
+    }
+
+  private:
+    QTemporaryDir m_dir;
+};
+
+/// Of the trace's own tokens.
+double logProbOf(const Trace& trace) {
+    double sum = 0;
+    for (const StepPtr& step : trace.steps)
+        if (step->token != kNoToken) sum += step->logProb;
+    return sum;
+}
+
+const double kNine = std::log(9.0), kFour = std::log(4.0);
+
+/// log p of stage priors of a step's row, by hand.
+double byHand(const TraceStarted& trace, const compute::Recipe& recipe, Position p, TokenId token,
+              const std::map<TokenId, double>& push) {
+    compute::Stages<double> stages;
+    compute::SourceRows<double> rows;
+    std::vector<std::vector<double>> data;
+    const auto stored = trace.store->rows(p);
+    for (const auto& row : stored.rows) data.emplace_back(row.begin(), row.end());
+    for (const auto& row : data) rows.rows.emplace_back(row);
+    rows.position = p;
+    compute::compose<double>(recipe, {}, rows, stages);
+    double mass = 0, own = 0;
+    for (std::size_t v = 0; v < stages.composed.size(); ++v) {
+        const auto at = push.find(static_cast<TokenId>(v));
+        const double x = stages.composed[v] + (at == push.end() ? 0 : at->second);
+        mass += std::exp(x / recipe.temperature);
+        if (static_cast<TokenId>(v) == token) own = x / recipe.temperature;
+    }
+    return own - std::log(mass);
+}
+
+}  // namespace
+
+class TestPriors : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    void init() { failOnAnyWarning(); }
+
+    /// Every step of a decode is composed with what matches there, and says what that was.
+    void aDecode() {
+        const Folder folder;
+        Engine engine(opener(three()));
+        const Said said = decode(engine, request(folder.session(40)));
+        QVERIFY2(said.failures.empty(), said.failures.empty() ? "" : said.failures[0].sentence.c_str());
+        const compute::Recipe recipe = toRecipe(folder.session(), {2}, 0);
+        int after = 0;
+        for (const StepPtr& step : said.steps) {
+            const auto& tokens = said.tokens();
+            const bool b = tokens[static_cast<std::size_t>(step->position) - 1] == 3 + 'b';
+            std::map<TokenId, double> push{{110, kNine}, {111, kNine}, {120, -kNine}};
+            if (b) push[3 + 'c'] += 0.5 * kFour;
+            std::vector<std::string> names{"always"};
+            if (b) names.push_back("after b");
+            after += b ? 1 : 0;
+            QCOMPARE(step->matchedPriors, names);
+            const double wanted = byHand(said.started[0], recipe, step->position, step->token, push);
+            QVERIFY2(std::abs(step->logProb - wanted) < 2e-5 * (1 + std::abs(wanted)),
+                     qPrintable(QString::number(step->position)));
+        }
+        QVERIFY(after > 0);  // the prompt ends with b
+        QCOMPARE(said.banks.size(), 1u);
+        const auto broken = [](const std::string& s) { return s.find("'broken'") != std::string::npos; };
+        QVERIFY(std::any_of(said.loaded.at(0).notices.begin(), said.loaded.at(0).notices.end(), broken));
+    }
+
+    /// Moved dials of priors on the stored trace are what a decode with them would have found.
+    void aWhatIf() {
+        const Folder folder;
+        Engine engine(opener(three()));
+        const Session session = folder.session();
+        const Said said = decode(engine, request(session));
+        Session moved = session;
+        moved.priors[0].weight = 0.5;
+        moved.priors[0].overrides = {
+            {"always", {{"eta", -1.0}}}, {"after b", {{"enabled", false}}}, {"doubtful", {{"eta", 2.0}}}};
+        moved.priors[0].content = said.banks.at(0).file.bank;
+        RecomposeRequest what;
+        what.session = moved;
+        what.stopIds = {2};
+        what.sources = session.sourceNames();
+        what.tokens = said.tokens();
+        what.promptLength = said.started[0].promptLength;
+        what.store = said.started[0].store;
+        what.tokenizer = said.started[0].tokenizer;
+        for (std::size_t i = 0; i < what.tokens.size(); ++i)
+            what.tokenBytes.push_back(standingBytes(what.tokenizer.get(), what.tokens, i));
+        engine.recompose(what);
+        const Said after = wait(engine);
+        QVERIFY(after.failures.empty());
+        std::size_t steps = 0;
+        const compute::Recipe recipe = toRecipe(moved, {2}, 0);
+        for (const Recomposed& part : after.recomposed) {
+            QVERIFY(part.priors != nullptr);
+            for (const StepPtr& step : part.steps) {
+                QCOMPARE(step->matchedPriors, (std::vector<std::string>{"always", "doubtful"}));
+                if (step->token == kNoToken) continue;
+                const double wanted = byHand(said.started[0], recipe, step->position, step->token,
+                                             {{110, -0.5}, {111, -0.5}, {120, 0.5}, {112, 1.0}});
+                QVERIFY(std::abs(step->logProb - wanted) < 2e-5 * (1 + std::abs(wanted)));
+                ++steps;
+            }
+        }
+        QVERIFY(steps >= said.steps.size());
+    }
+
+    /// The ledger names what the priors added, and its terms sum to the token's log p̂.
+    void theLedger() {
+        const Folder folder;
+        RunOptions options;
+        options.opener = opener(three());
+        const RunResult run = runSession(folder.session(), options);
+        const Trace& trace = run.trace;
+        const StepPtr& step = trace.steps.front();
+        const LedgerAt at = ledgerAt(trace, step->position, 110);
+        QVERIFY(at.priors.size() >= 1);
+        QCOMPARE(trace.priors->members()[at.priors[0]].prior->name, std::string("always"));
+        QVERIFY(std::abs(at.split.prior[0] - kNine / trace.session.decoding.temperature) < 1e-9);
+        double sum = at.split.base + at.split.shift + at.split.eos + at.split.clamp - at.split.logNormaliser;
+        for (const double x : at.split.source) sum += x;
+        for (const double x : at.split.prior) sum += x;
+        QVERIFY(std::abs(sum - at.split.total) < 1e-9);
+        View view;
+        view.cursor = step->position;
+        view.token = 110;
+        const PlotData plot = diagnostic("ledger").make(trace, view);
+        QVERIFY(std::find(plot.x.categories.begin(), plot.x.categories.end(), "always") != plot.x.categories.end());
+        view.token = 115;  // nobody's
+        const PlotData other = diagnostic("ledger").make(trace, view);
+        QVERIFY(std::find(other.x.categories.begin(), other.x.categories.end(), "always") == other.x.categories.end());
+    }
+
+    /// A bank that cannot be read ends a decode that needs it, and only such a one.
+    void aBankThatCannotBeRead() {
+        const Folder folder;
+        for (const bool there : {false, true}) {
+            if (there)
+                compute::writeFile(folder.bank(), "{\"format\":\"something else\"}");
+            else
+                std::filesystem::remove(folder.bank());
+            Engine engine(opener(three()));
+            Session session = folder.session();
+            const Said said = decode(engine, request(session));
+            QCOMPARE(said.failures.size(), 1u);
+            QVERIFY2(said.failures[0].sentence.find("bank 'letters.bank.json'") != std::string::npos,
+                     said.failures[0].sentence.c_str());
+            QVERIFY2(said.failures[0].sentence.find("switch the bank off") != std::string::npos,
+                     said.failures[0].sentence.c_str());
+            QVERIFY(said.started.empty());
+            session.priors[0].enabled = false;
+            QVERIFY(decode(engine, request(session)).failures.empty());
+        }
+    }
+
+    void badOverrides_data() {
+        QTest::addColumn<QByteArray>("overrides");
+        QTest::addColumn<QByteArray>("says");
+        QTest::newRow("no object") << QByteArray(R"({"always":3})") << QByteArray("an object");
+        QTest::newRow("eta is text") << QByteArray(R"({"always":{"eta":"much"}})") << QByteArray("\"eta\"");
+        QTest::newRow("eta is infinite") << QByteArray(R"({"always":{"eta":"inf"}})") << QByteArray("a finite number");
+        QTest::newRow("enabled is a number") << QByteArray(R"({"always":{"enabled":1}})") << QByteArray("true, false");
+    }
+    void badOverrides() {
+        QFETCH(QByteArray, overrides);
+        QFETCH(QByteArray, says);
+        const std::string text =
+            R"({"format":"counterpoint.session/1","base":{"path":"m"},"priors":[{"bank":"b","overrides":)" +
+            overrides.toStdString() + "}]}";
+        std::vector<std::string> warnings;
+        try {
+            sessionFromJson(compute::parseOrderedJson(text, "s"), "/s.session.json", warnings);
+            QFAIL("it was accepted");
+        } catch (const compute::Error& error) {
+            QVERIFY2(error.sentence().find(says.toStdString()) != std::string::npos, error.what());
+            QVERIFY2(error.sentence().find("always") != std::string::npos, error.what());
+        }
+    }
+
+    void oneOverrideAmongOthers() {
+        const OrderedJson before = {{"a", {{"eta", 1.5}, {"note", "mine"}}}, {"b", {{"enabled", false}}}};
+        OrderedJson after = withOverride(before, "a", {.enabled = true});
+        QCOMPARE(after.dump(), std::string(R"({"a":{"note":"mine","enabled":true},"b":{"enabled":false}})"));
+        after = withOverride(after, "b", {});
+        QVERIFY(!after.contains("b"));
+        QVERIFY(withOverride({}, "c", {.eta = 2.0}).dump() == R"({"c":{"eta":2.0}})");
+        QCOMPARE(readOverrides(before, "s").at("a").eta.value(), 1.5);
+    }
+
+    /// Opening reads the bank in the worker and changes nothing that a person would have to save.
+    void theDocument() {
+        const Folder folder;
+        Document doc(nullptr, opener(three()));
+        writeSession(folder.session(), folder.path() / "s.session.json");
+        doc.open(folder.path() / "s.session.json");
+        WAIT_UNTIL(doc.ready() && !doc.busy());
+        QVERIFY(doc.session().priors[0].content != nullptr);
+        QVERIFY(!doc.modified() && !doc.canUndo() && !doc.bankModified(0));
+        QCOMPARE(doc.priors()->members().size(), 4u);
+        doc.generate();
+        WAIT_UNTIL(!doc.busy());
+        const double before = logProbOf(*doc.trace());
+
+        // A dial of the rack acts on the stored trace.
+        Session session = doc.session();
+        session.priors[0].overrides = withOverride({}, "always", {.eta = 4.0});
+        doc.setSession(session, "eta");
+        WAIT_UNTIL(!doc.busy());
+        QVERIFY(logProbOf(*doc.trace()) != before);
+        QVERIFY(doc.modified() && !doc.bankModified(0));
+        QCOMPARE(doc.trace()->priors->members()[0].weight, 4.0);
+        doc.undo();
+        WAIT_UNTIL(!doc.busy());
+        QCOMPARE(logProbOf(*doc.trace()), before);
+
+        // An edit of the bank too, and the file stays as it was until it is saved.
+        const std::string file = compute::readFile(folder.bank());
+        compute::Bank bank = *doc.session().priors[0].content;
+        compute::Prior changed = *bank.priors[0];
+        changed.deltaPlus = 3;
+        bank.priors[0] = std::make_shared<const compute::Prior>(changed);
+        session = doc.session();
+        session.priors[0].content = std::make_shared<const compute::Bank>(bank);
+        doc.setSession(session);
+        WAIT_UNTIL(!doc.busy());
+        QVERIFY(doc.bankModified(0) && doc.modified());
+        QVERIFY(logProbOf(*doc.trace()) != before);
+        QCOMPARE(compute::readFile(folder.bank()), file);
+        doc.saveBank(0);
+        QVERIFY(!doc.bankModified(0));
+        QVERIFY(compute::readFile(folder.bank()) != file);
+        std::vector<std::string> warnings;
+        QCOMPARE(compute::readBank(folder.bank(), warnings).priors[0]->deltaPlus, 3.0);
+        doc.undo();
+        QVERIFY(doc.bankModified(0));
+        QCOMPARE(doc.session().priors[0].content->priors[0]->deltaPlus, 1.0);
+
+        // As a file of its own: the rack names it, and a step back names the old one.
+        doc.saveBank(0, folder.path() / "mine.bank.safetensors");
+        QVERIFY(std::filesystem::exists(folder.path() / "mine.bank.safetensors"));
+        QVERIFY(doc.session().priors[0].bank.ends_with("mine.bank.safetensors"));
+        QVERIFY(!doc.bankModified(0));
+    }
+
+    void aBankIsAdded() {
+        const Folder folder;
+        Document doc(nullptr, opener(three()));
+        doc.setSession(threeSession(4));
+        WAIT_UNTIL(doc.ready() && !doc.busy());
+        doc.addBank(folder.bank());
+        WAIT_UNTIL(doc.session().priors.at(0).content != nullptr);
+        QVERIFY_EXCEPTION_THROWN(doc.addBank(folder.bank()), compute::Error);
+        WAIT_UNTIL(doc.ready() && !doc.busy());
+        doc.addBank(folder.path() / "none.bank.json");
+        WAIT_UNTIL(!doc.bankProblem(1).empty());
+        QVERIFY(doc.bankProblem(0).empty());
+        WAIT_UNTIL(doc.ready() && !doc.busy());
+        doc.generate();
+        WAIT_UNTIL(!doc.busy());
+        QVERIFY(doc.traces().empty());  // an enabled bank that is not there
+        doc.undo();
+        doc.generate();
+        WAIT_UNTIL(!doc.busy());
+        QCOMPARE(doc.trace()->steps.front()->matchedPriors.front(), std::string("always"));
+    }
+};
+
+QTEST_GUILESS_MAIN(TestPriors)
+#include "tst_priors.moc"
