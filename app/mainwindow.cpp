@@ -82,6 +82,8 @@ void MainWindow::buildDocks() {
     dock(QStringLiteral("dials"), tr("Dials"), new widgets::DialPanel(m_document));
     m_priors = new widgets::PriorsPanel(m_document);
     dock(QStringLiteral("priors"), tr("Priors"), m_priors);
+    m_prior = new widgets::PriorDetail(m_document, *m_priors);
+    dock(QStringLiteral("prior"), tr("Prior"), m_prior);
     dock(QStringLiteral("routing"), tr("Routing"), new widgets::HeldPanel(m_document));
     m_plots = widgets::makePlotDocks(m_document, this);
     for (widgets::PlotDock* plot : m_plots) {

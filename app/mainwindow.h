@@ -18,6 +18,7 @@
 #include "app/perspectives.h"
 #include "model/document.h"
 #include "widgets/plotdock.h"
+#include "widgets/priordetail.h"
 #include "widgets/priorspanel.h"
 #include "widgets/rackpanel.h"
 #include "widgets/tabends.h"
@@ -102,6 +103,7 @@ class MainWindow : public QMainWindow {
     widgets::RackPanel* m_rack = nullptr;
     widgets::TextPanel* m_text = nullptr;
     widgets::PriorsPanel* m_priors = nullptr;
+    widgets::PriorDetail* m_prior = nullptr;
     widgets::TabEnds m_tabEnds;
     widgets::CommandPalette* m_palette = nullptr;
     QFileDialog* m_dialog = nullptr;

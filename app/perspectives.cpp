@@ -14,8 +14,8 @@ constexpr int kStateVersion = 4;  // of saveState: raise when docks change their
 constexpr QSize kFirstSize{1440, 900};
 constexpr int kRackWidth = 272, kDialsWidth = 324, kRoomy = 1440, kLeastRack = 248;
 constexpr std::array kSides = {"dock.rack", "dock.dials"};
-constexpr std::array kTrace = {"dock.drift", "dock.entropy",      "dock.activity",   "dock.interference",
-                               "dock.eos",   "dock.drift_stages", "dock.divergences"};
+constexpr std::array kTrace = {"dock.drift", "dock.entropy",      "dock.activity",    "dock.interference",
+                               "dock.eos",   "dock.drift_stages", "dock.divergences", "dock.prior_effect"};
 
 struct Row {
     const char* name;
@@ -88,7 +88,10 @@ void Perspectives::layOut(const QString& name) {
             split(text, dock("dock.priors"), Qt::Vertical);
             split(dock("dock.priors"), distribution, Qt::Vertical);
             split(distribution, ledger, Qt::Horizontal);
+            tab(ledger, dock("dock.prior_effect"));
             tab(ledger, front);
+            tab(dials, dock("dock.prior"));
+            dock("dock.prior")->raise();
         } else if (name == QLatin1String("Routing")) {
             split(rack, dock("dock.routing"), Qt::Vertical);
             split(text, activity, Qt::Vertical);
@@ -103,7 +106,9 @@ void Perspectives::layOut(const QString& name) {
         }
     }
     for (const char* id : kTrace)
-        if (QDockWidget* d = dock(id); d != front && (d != activity || name != QLatin1String("Routing"))) tab(front, d);
+        if (QDockWidget* d = dock(id); d != front && (d != activity || name != QLatin1String("Routing")) &&
+                                       (name != QLatin1String("Priors") || id != std::string_view("dock.prior_effect")))
+            tab(front, d);
     // Every dock has a place in every layout, if a hidden one: of a dock that a stored layout does not know Qt makes up
     // a place, over the others.
     for (const auto& [id, d] : m_docks) {
@@ -114,7 +119,7 @@ void Perspectives::layOut(const QString& name) {
             m_window.splitDockWidget(rack, d, Qt::Vertical);
         d->hide();
     }
-    (name == QLatin1String("Priors") ? ledger : front)->raise();
+    (name == QLatin1String("Priors") ? dock("dock.prior_effect") : front)->raise();
     m_first = true;
     proportion();
 }

@@ -1,10 +1,11 @@
 #include "model/bankedit.h"
 
-#include "compute/error.h"
-
 #include <algorithm>
 #include <unordered_set>
 #include <utility>
+
+#include "compute/error.h"
+#include "compute/priors/hierarchy.h"
 
 namespace counterpoint::model {
 
@@ -16,7 +17,9 @@ using compute::PriorPtr;
 
 namespace {
 
-bool holds(std::span<const std::size_t> sorted, std::size_t i) { return std::binary_search(sorted.begin(), sorted.end(), i); }
+bool holds(std::span<const std::size_t> sorted, std::size_t i) {
+    return std::binary_search(sorted.begin(), sorted.end(), i);
+}
 
 PriorPtr shared(Prior prior) { return std::make_shared<const Prior>(std::move(prior)); }
 
@@ -61,7 +64,8 @@ OrderedJson changedOverrides(const BankEntry& entry, const Bank& bank, Change ch
     }
     for (const PriorPtr& prior : bank.priors)
         if (changed.erase(prior->name) > 0)
-            if (OrderedJson now = said(OrderedJson::object(), all[prior->name]); !now.empty()) append(prior->name, std::move(now));
+            if (OrderedJson now = said(OrderedJson::object(), all[prior->name]); !now.empty())
+                append(prior->name, std::move(now));
     return json;
 }
 
@@ -84,17 +88,24 @@ std::string freePriorName(const Bank& bank, const std::string& wanted) {
     for (const PriorPtr& p : bank.priors) names.insert(p->name);
     if (!wanted.empty() && !names.contains(wanted)) return wanted;
     for (std::size_t n = 2;; ++n)
-        if (std::string name = (wanted.empty() ? "prior" : wanted) + " " + std::to_string(n); !names.contains(name)) return name;
+        if (std::string name = (wanted.empty() ? "prior" : wanted) + " " + std::to_string(n); !names.contains(name))
+            return name;
 }
 
 Session withPrior(Session session, std::size_t bank, std::size_t index, Prior prior) {
     Bank changed = bankAt(session, bank);
     const std::string before = changed.priors.at(index)->name;
     const auto refuse = [&](const char* what, const char* advice) {
-        throw Error({.where = "prior '" + before + "'", .what = what, .expected = {}, .found = {}, .advice = advice, .details = {}});
+        throw Error({.where = "prior '" + before + "'",
+                     .what = what,
+                     .expected = {},
+                     .found = {},
+                     .advice = advice,
+                     .details = {}});
     };
     if (changed.priors[index]->unusable)
-        refuse("it could not be read, and is saved again as it is written", "mend the bank's file, or delete it and make a new one");
+        refuse("it could not be read, and is saved again as it is written",
+               "mend the bank's file, or delete it and make a new one");
     if (prior.name != before) {
         if (prior.name.empty()) refuse("a prior needs a name", "choose one");
         if (hasName(changed, prior.name)) refuse("another prior of this bank has that name", "choose another");
@@ -113,7 +124,8 @@ Session withPrior(Session session, std::size_t bank, std::size_t index, Prior pr
 Session withNewPrior(Session session, std::size_t bank, std::size_t at, Prior prior) {
     Bank changed = bankAt(session, bank);
     prior.name = freePriorName(changed, prior.name);
-    changed.priors.insert(changed.priors.begin() + static_cast<std::ptrdiff_t>(std::min(at, changed.priors.size())), shared(std::move(prior)));
+    changed.priors.insert(changed.priors.begin() + static_cast<std::ptrdiff_t>(std::min(at, changed.priors.size())),
+                          shared(std::move(prior)));
     put(session, bank, std::move(changed));
     return session;
 }
@@ -121,7 +133,8 @@ Session withNewPrior(Session session, std::size_t bank, std::size_t at, Prior pr
 Session withoutPriors(Session session, std::size_t bank, std::span<const std::size_t> indices) {
     Bank changed = bankAt(session, bank);
     std::vector<PriorPtr> left, gone;
-    for (std::size_t i = 0; i < changed.priors.size(); ++i) (holds(indices, i) ? gone : left).push_back(changed.priors[i]);
+    for (std::size_t i = 0; i < changed.priors.size(); ++i)
+        (holds(indices, i) ? gone : left).push_back(changed.priors[i]);
     changed.priors = std::move(left);
     for (const PriorPtr& prior : gone)
         if (session.priors[bank].overrides.contains(prior->name) && !hasName(changed, prior->name))
@@ -141,7 +154,8 @@ Session withDuplicates(Session session, std::size_t bank, std::span<const std::s
 
 Session withPriorsMoved(Session session, std::size_t bank, std::vector<std::size_t>& indices, int by) {
     Bank changed = bankAt(session, bank);
-    if (indices.empty() || (by < 0 ? indices.front() == 0 : indices.back() + 1 >= changed.priors.size())) return session;
+    if (indices.empty() || (by < 0 ? indices.front() == 0 : indices.back() + 1 >= changed.priors.size()))
+        return session;
     const auto step = [&](std::size_t& i) {
         const std::size_t to = by < 0 ? i - 1 : i + 1;
         std::swap(changed.priors[i], changed.priors[to]);
@@ -162,8 +176,12 @@ Session withSplit(Session session, std::size_t bank, std::size_t index, std::spa
     for (std::size_t i = 0; i < all; ++i)
         if (!holds(entries, i)) rest.push_back(i);
     if (entries.empty() || rest.empty())
-        throw Error({.where = "prior '" + whole.name + "'", .what = "a split needs entries on both sides", .expected = {}, .found = {},
-                     .advice = "select some of its entries, not all", .details = {}});
+        throw Error({.where = "prior '" + whole.name + "'",
+                     .what = "a split needs entries on both sides",
+                     .expected = {},
+                     .found = {},
+                     .advice = "select some of its entries, not all",
+                     .details = {}});
     Prior part = withoutEntries(whole, rest), left = withoutEntries(whole, entries);
     const std::string name = whole.name;
     session = withPrior(std::move(session), bank, index, std::move(left));
@@ -173,6 +191,39 @@ Session withSplit(Session session, std::size_t bank, std::size_t index, std::spa
     session.priors[bank].overrides =
         withOverride(session.priors[bank].overrides, bankAt(session, bank).priors[index + 1]->name, said);
     return session;
+}
+
+Session withMerged(Session session, std::size_t bank, std::span<const std::size_t> indices,
+                   const compute::IdSpace& ids) {
+    const Bank& whole = bankAt(session, bank);
+    Bank chosen = whole;
+    chosen.priors.clear();
+    for (const std::size_t i : indices) {
+        Prior prior = *whole.priors.at(i);
+        const PriorOverride said = overrideOf(session.priors[bank], prior.name);
+        prior.enabled = isOn(prior, said);
+        if (said.eta) prior.eta = said.eta;
+        chosen.priors.push_back(shared(std::move(prior)));
+    }
+    constexpr double kAnyCosine = -2;
+    const compute::Compressed joined = compute::compress(
+        std::span(&chosen, 1), ids, {.level = 2, .threshold = kAnyCosine, .keep = compute::Keep::Product});
+    if (joined.bank.priors.size() != 1) {
+        std::string why = "priors of different tasks or contexts, and such as are off, stay apart";
+        for (const compute::LevelReport& level : joined.levels)
+            if (!level.apart.empty()) why = level.apart.front();
+        while (why.ends_with('.')) why.pop_back();
+        throw Error({.where = std::to_string(indices.size()) + " priors",
+                     .what = "they cannot be joined: " + why,
+                     .expected = {},
+                     .found = {},
+                     .advice = "select priors of one task and context that act",
+                     .details = {}});
+    }
+    Prior one = *joined.bank.priors.front();
+    const std::size_t first = indices.front();
+    session = withoutPriors(std::move(session), bank, indices);
+    return withNewPrior(std::move(session), bank, first, std::move(one));
 }
 
 PriorOverride overrideOf(const BankEntry& entry, const std::string& prior) {
@@ -231,7 +282,8 @@ Prior withToken(Prior prior, Side side, compute::TokenId token) {
 }
 
 Prior withText(Prior prior, Side side, std::string text) {
-    (side == Side::Promote ? prior.promote : prior.demote).push_back({.text = std::move(text), .id = compute::kNoToken});
+    (side == Side::Promote ? prior.promote : prior.demote)
+        .push_back({.text = std::move(text), .id = compute::kNoToken});
     return prior;
 }
 

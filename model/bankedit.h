@@ -1,12 +1,12 @@
 #pragma once
-// Editing a bank of the rack (R8): each function gives the session with one of its banks changed. A bank is a new value that
-// shares the priors which did not change; its file stays as it is until it is saved. Overrides of the session go with their
-// prior: to its new name, away with the last one of a name.
-// Errors: Error where the bank was not read, or a name is empty or another prior's. Thread: any (values).
-
-#include "model/banks.h"
+// Editing a bank of the rack (R8): each function gives the session with one of its banks changed. A bank is a new value
+// that shares the priors which did not change; its file stays as it is until it is saved. Overrides of the session go
+// with their prior: to its new name, away with the last one of a name. Errors: Error where the bank was not read, or a
+// name is empty or another prior's. Thread: any (values).
 
 #include <span>
+
+#include "model/banks.h"
 
 namespace counterpoint::model {
 
@@ -27,6 +27,11 @@ Session withDuplicates(Session session, std::size_t bank, std::span<const std::s
 Session withPriorsMoved(Session session, std::size_t bank, std::vector<std::size_t>& indices, int by);
 /// The entries of a prior (places in Factor::entries, ascending) in a prior of their own behind it.
 Session withSplit(Session session, std::size_t bank, std::size_t index, std::span<const std::size_t> entries);
+
+/// The priors joined into one in the place of the first, by R10's rule for level 2 whatever their cosine; with the
+/// session's η. Error where their tasks or contexts differ, or one does not act.
+Session withMerged(Session session, std::size_t bank, std::span<const std::size_t> indices,
+                   const compute::IdSpace& ids);
 
 /// What a session says of a prior: its override, or nothing.
 compute::PriorOverride overrideOf(const BankEntry& entry, const std::string& prior);

@@ -10,7 +10,9 @@ namespace {
 /// Δ of a token, 0 off the support.
 double deltaOf(const compute::Factor& factor, compute::TokenId token) {
     const auto at = std::lower_bound(factor.tokens.begin(), factor.tokens.end(), token);
-    return at != factor.tokens.end() && *at == token ? factor.delta[static_cast<std::size_t>(at - factor.tokens.begin())] : 0.0;
+    return at != factor.tokens.end() && *at == token
+               ? factor.delta[static_cast<std::size_t>(at - factor.tokens.begin())]
+               : 0.0;
 }
 
 }  // namespace

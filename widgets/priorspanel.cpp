@@ -18,7 +18,7 @@ namespace counterpoint::widgets {
 namespace {
 
 constexpr int kRowHeight = 20, kCellPadding = 12, kLeastName = 110;
-constexpr double kWeightBound = 1e6;
+constexpr double kMostWeight = 1e6;
 
 QToolButton* actionButton(QAction* action, bool words) {
     auto* button = new QToolButton;
@@ -140,8 +140,8 @@ QWidget* PriorsPanel::makeBankLine() {
     m_weight = new ValueSlider(tr("Weight of this bank"), {.minimum = 0,
                                                            .maximum = 2,
                                                            .step = 0.01,
-                                                           .fieldMinimum = -kWeightBound,
-                                                           .fieldMaximum = kWeightBound,
+                                                           .fieldMinimum = -kMostWeight,
+                                                           .fieldMaximum = kMostWeight,
                                                            .integer = false,
                                                            .logarithmic = false,
                                                            .slider = true});
@@ -283,7 +283,7 @@ void PriorsPanel::showEvent(QShowEvent* event) {
 }
 
 void PriorsPanel::refresh() {
-    m_stale = !isVisible();
+    m_stale = !seen();
     const bool any = !m_document.session().priors.empty();
     m_body->setVisible(any);
     m_nothing->setVisible(!any);
@@ -297,15 +297,17 @@ void PriorsPanel::refresh() {
     followView();
     countRows();
     Q_EMIT commandsChanged();
+    Q_EMIT shown();
 }
 
 void PriorsPanel::traceChanged() {
-    if (!isVisible()) {
+    if (!seen()) {
         m_stale = true;
         return;
     }
     m_table.read(false);
     countRows();
+    Q_EMIT shown();
 }
 
 void PriorsPanel::readBanks() {
@@ -371,7 +373,7 @@ void PriorsPanel::choose(int bank) {
 }
 
 void PriorsPanel::followView() {
-    if (m_following || !isVisible()) return;
+    if (m_following || !seen()) return;
     m_following = true;
     const model::View& view = m_document.view();
     if (view.priorBank >= 0 && view.priorBank != bank() &&
@@ -380,15 +382,18 @@ void PriorsPanel::followView() {
         readBank();
         countRows();
     }
-    const std::size_t now = current();
-    if (!view.prior.empty() && (now == kNone || m_table.prior(now).name != view.prior))
-        for (std::size_t i = 0; i < m_table.total(); ++i)
-            if (m_table.prior(i).name == view.prior) {
-                select({i});
-                break;
-            }
+    const std::size_t now = current(), named = view.prior.empty() ? kNone : m_table.indexOf(view.prior);
+    if (named != kNone && (now == kNone || m_table.prior(now).name != view.prior)) {
+        select({named});
+    } else if (named == kNone && now != kNone) {  // it was renamed, or taken out
+        model::View changed = view;
+        changed.priorBank = bank();
+        changed.prior = m_table.prior(now).name;
+        m_document.setView(std::move(changed));
+    }
     m_following = false;
     Q_EMIT commandsChanged();
+    Q_EMIT shown();
 }
 
 void PriorsPanel::currentChanged() {
@@ -401,6 +406,7 @@ void PriorsPanel::currentChanged() {
     view.prior = m_table.prior(now).name;
     m_document.setView(view);
     m_following = false;
+    Q_EMIT shown();
 }
 
 std::size_t PriorsPanel::current() const {
@@ -419,10 +425,12 @@ std::vector<std::size_t> PriorsPanel::selected() const {
 }
 
 void PriorsPanel::select(const std::vector<std::size_t>& priors) {
+    std::vector<int> rows(m_table.total(), -1);
+    for (int row = 0; row < m_table.rowCount(); ++row) rows[m_table.priorOf(row)] = row;
     QItemSelection selection;
     QModelIndex first;
     for (const std::size_t prior : priors) {
-        const int row = prior < m_table.total() ? m_table.rowOf(prior) : -1;
+        const int row = prior < rows.size() ? rows[prior] : -1;
         if (row < 0) continue;
         const QModelIndex at = m_table.index(row, PriorsTable::Name);
         if (!first.isValid()) first = at;
@@ -473,6 +481,8 @@ bool PriorsPanel::can(Command command) const {
         case Command::Down:
             return m_view->horizontalHeader()->sortIndicatorSection() < 0 &&
                    m_table.rowCount() == static_cast<int>(m_table.total());
+        case Command::Merge:
+            return selected().size() > 1;
         case Command::Split:
             return !m_table.prior(now).promote.empty() && !m_table.prior(now).demote.empty();
         case Command::Promote:
@@ -513,6 +523,14 @@ void PriorsPanel::run(Command command) {
             apply(withoutPriors(std::move(session), at, rows));
             if (m_table.total() > 0) select({std::min(rows.front(), m_table.total() - 1)});
             return;
+        case Command::Merge: {
+            const auto& tokenizer = m_document.tokenizer();
+            const compute::Bank& content = bankAt(session, at);
+            const bool foreign = tokenizer && content.tokenizer && *content.tokenizer != tokenizer->fingerprint();
+            apply(withMerged(std::move(session), at, rows,
+                             {tokenizer.get(), tokenizer ? tokenizer->size() : -1, foreign}));
+            return select({rows.front()});
+        }
         case Command::Split: {
             const compute::Prior& whole = m_table.prior(now);
             std::vector<std::size_t> demoted;
@@ -534,14 +552,7 @@ void PriorsPanel::run(Command command) {
             apply(withPriorsMoved(std::move(session), at, rows, command == Command::Up ? -1 : 1));
             return select(rows);
         case Command::ResetEta:
-            for (const std::size_t i : rows) {
-                session = withEta(std::move(session), at, i, std::nullopt);
-                if (!m_table.prior(i).eta || m_table.prior(i).unusable) continue;
-                compute::Prior own = m_table.prior(i);
-                own.eta.reset();
-                session = withPrior(std::move(session), at, i, std::move(own));
-            }
-            return apply(std::move(session));
+            return resetEta(rows);
         case Command::Promote:
         case Command::Demote:
             return put(now, shownToken(), command == Command::Promote ? Side::Promote : Side::Demote);
@@ -549,6 +560,19 @@ void PriorsPanel::run(Command command) {
             session.priors.erase(session.priors.begin() + static_cast<std::ptrdiff_t>(at));
             return apply(std::move(session));
     }
+}
+
+void PriorsPanel::resetEta(const std::vector<std::size_t>& priors) {
+    const auto at = static_cast<std::size_t>(bank());
+    model::Session session = m_document.session();
+    for (const std::size_t i : priors) {
+        session = model::withEta(std::move(session), at, i, std::nullopt);
+        if (!m_table.prior(i).eta || m_table.prior(i).unusable) continue;
+        compute::Prior own = m_table.prior(i);
+        own.eta.reset();
+        session = model::withPrior(std::move(session), at, i, std::move(own));
+    }
+    apply(std::move(session));
 }
 
 void PriorsPanel::put(std::size_t prior, compute::TokenId token, model::Side side) {

@@ -8,6 +8,7 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
+#include <QPointer>
 #include <QTableView>
 #include <QToolButton>
 #include <QWidget>
@@ -30,7 +31,7 @@ class PriorsPanel : public QWidget {
     explicit PriorsPanel(model::Document& document, QWidget* parent = nullptr);
     ~PriorsPanel() override;
 
-    enum class Command { New, Duplicate, Delete, Split, Solo, Mute, Up, Down, ResetEta, Promote, Demote, RemoveBank };
+    enum class Command { New, Duplicate, Delete, Merge, Split, Solo, Mute, Up, Down, ResetEta, Promote, Demote, RemoveBank };
     void run(Command command);  ///< throws what editing throws
     bool can(Command command) const;
     /// Of the window's registry: for buttons, menus and what is shown where there is no bank.
@@ -44,7 +45,12 @@ class PriorsPanel : public QWidget {
     std::vector<std::size_t> selected() const;  ///< of the bank, ascending
     PriorsTable& table() { return m_table; }
     QTableView& view() { return *m_view; }
+    void refresh();
+    /// Another widget that shows what the table knows: it is kept up to date while either is seen.
+    void setCompanion(QWidget* companion) { m_companion = companion; }
     void search();  ///< the keyboard into the search line
+    /// η as derived from q, in the session and in the bank.
+    void resetEta(const std::vector<std::size_t>& priors);
     /// Puts a token into a prior of the present bank, by its id. A throw becomes a notice.
     void put(std::size_t prior, compute::TokenId token, model::Side side);
     QSize sizeHint() const override { return {640, 320}; }
@@ -52,6 +58,7 @@ class PriorsPanel : public QWidget {
 
   Q_SIGNALS:
     void commandsChanged();  ///< what can() says
+    void shown();            ///< the table has been read, or another prior is looked at
 
   protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
@@ -61,7 +68,7 @@ class PriorsPanel : public QWidget {
     QWidget* makeBankLine();
     QWidget* makeSearchLine();
     void makeTable();
-    void refresh();
+    bool seen() const { return isVisible() || (m_companion && m_companion->isVisible()); }
     void readBanks();
     void readBank();
     void traceChanged();
@@ -79,6 +86,7 @@ class PriorsPanel : public QWidget {
 
     model::Document& m_document;
     PriorsTable m_table;
+    QPointer<QWidget> m_companion;
     FrameLimiter m_limiter;
     QWidget *m_body, *m_nothing;
     QHBoxLayout *m_bankButtons = nullptr, *m_priorButtons = nullptr, *m_emptyButtons = nullptr;

@@ -11,6 +11,7 @@
 #include "widgets/numberfield.h"
 #include "widgets/palette.h"
 #include "widgets/shortname.h"
+#include "widgets/tokenmime.h"
 
 namespace counterpoint::widgets {
 namespace {
@@ -59,7 +60,12 @@ PriorsTable::PriorsTable(model::Document& document, QObject* parent)
 
 void PriorsTable::setBank(int bank) {
     if (bank == m_bank) return;
+    beginResetModel();  // nothing of one bank is kept for another
     m_bank = bank;
+    m_content.reset();
+    m_set.reset();
+    m_order.clear();
+    endResetModel();
     read();
 }
 
@@ -68,7 +74,6 @@ void PriorsTable::read(bool reorder) {
     if (m_bank >= static_cast<int>(entries.size())) m_bank = -1;
     const model::BankEntry* entry = m_bank < 0 ? nullptr : &entries[static_cast<std::size_t>(m_bank)];
     const model::BankPtr content = entry == nullptr ? nullptr : entry->content;
-    const bool other = content != m_content;
     const std::size_t count = content ? content->priors.size() : 0;
     const bool sameShape = m_content && content && m_content->priors.size() == count;
     if (!sameShape) beginResetModel();
@@ -91,7 +96,7 @@ void PriorsTable::read(bool reorder) {
         endResetModel();
         return;
     }
-    if (reorder || other) this->reorder();
+    if (reorder) this->reorder();
     if (!m_order.empty()) Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, kColumns - 1));
 }
 
@@ -159,9 +164,10 @@ void PriorsTable::reorder() {
 
 std::size_t PriorsTable::total() const { return m_content ? m_content->priors.size() : 0; }
 
-int PriorsTable::rowOf(std::size_t prior) const {
-    const auto at = std::find(m_order.begin(), m_order.end(), prior);
-    return at == m_order.end() ? -1 : static_cast<int>(at - m_order.begin());
+std::size_t PriorsTable::indexOf(const std::string& name) const {
+    for (std::size_t i = 0; i < total(); ++i)
+        if (prior(i).name == name) return i;
+    return static_cast<std::size_t>(-1);
 }
 
 const compute::PriorSet::Member* PriorsTable::member(std::size_t index) const {
@@ -386,15 +392,13 @@ bool PriorsTable::setData(const QModelIndex& at, const QVariant& value, int role
 QStringList PriorsTable::mimeTypes() const { return {QLatin1String(kTokenMime)}; }
 
 bool PriorsTable::canDropMimeData(const QMimeData* data, Qt::DropAction, int, int, const QModelIndex& parent) const {
-    return parent.isValid() && data->hasFormat(QLatin1String(kTokenMime));
+    return parent.isValid() && tokenOf(data).has_value();
 }
 
 bool PriorsTable::dropMimeData(const QMimeData* data, Qt::DropAction action, int, int, const QModelIndex& parent) {
-    if (!parent.isValid() || !data->hasFormat(QLatin1String(kTokenMime))) return false;
-    bool ok = false;
-    const int token = data->data(QLatin1String(kTokenMime)).toInt(&ok);
-    if (!ok || parent.row() >= rowCount()) return false;
-    Q_EMIT tokenDropped(priorOf(parent.row()), token,
+    const std::optional<compute::TokenId> token = tokenOf(data);
+    if (!parent.isValid() || !token || parent.row() >= rowCount()) return false;
+    Q_EMIT tokenDropped(priorOf(parent.row()), *token,
                         action == Qt::MoveAction ? model::Side::Demote : model::Side::Promote);
     return true;
 }

@@ -29,7 +29,7 @@ class PriorsTable : public QAbstractTableModel {
     void setFilter(const QString& words, bool matchedOnly);
     std::size_t total() const;  ///< priors of the bank, shown or not
     std::size_t priorOf(int row) const { return m_order.at(static_cast<std::size_t>(row)); }
-    int rowOf(std::size_t prior) const;  ///< −1: not shown
+    std::size_t indexOf(const std::string& name) const;  ///< the first of that name; −1: none
     const compute::Prior& prior(std::size_t index) const { return *m_content->priors.at(index); }
     /// nullptr where the set is not built of this bank.
     const compute::PriorSet::Member* member(std::size_t index) const;
@@ -80,8 +80,5 @@ class PriorsTable : public QAbstractTableModel {
     QStringList m_words;
     bool m_matchedOnly = false;
 };
-
-/// A token of the distribution on its way to a prior.
-constexpr const char* kTokenMime = "application/x-counterpoint-token";
 
 }  // namespace counterpoint::widgets
