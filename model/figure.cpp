@@ -12,11 +12,12 @@ namespace {
 
 using compute::OrderedJson;
 
-constexpr std::array<std::pair<SeriesKind, const char*>, 5> kKinds = {{{SeriesKind::Line, "line"},
+constexpr std::array<std::pair<SeriesKind, const char*>, 6> kKinds = {{{SeriesKind::Line, "line"},
                                                                        {SeriesKind::Bars, "bars"},
                                                                        {SeriesKind::Band, "band"},
                                                                        {SeriesKind::Steps, "steps"},
-                                                                       {SeriesKind::Waterfall, "waterfall"}}};
+                                                                       {SeriesKind::Waterfall, "waterfall"},
+                                                                       {SeriesKind::Points, "points"}}};
 constexpr const char* kFormat = "counterpoint.figure/1";
 
 std::string numberText(double value) {

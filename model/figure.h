@@ -9,7 +9,7 @@
 
 namespace counterpoint::model {
 
-enum class SeriesKind { Line, Bars, Band, Steps, Waterfall };
+enum class SeriesKind { Line, Bars, Band, Steps, Waterfall, Points };
 
 struct Series {
     std::string name;             ///< legend

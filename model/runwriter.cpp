@@ -13,6 +13,7 @@
 #include "compute/sources/filekind.h"
 #include "compute/sources/recording.h"
 #include "compute/text/utf8stream.h"
+#include "model/bankfigures.h"
 #include "model/diagnostics.h"
 #include "model/loadedrack.h"
 #include "model/runner.h"
@@ -294,6 +295,9 @@ void removeEarlierRun(const std::filesystem::path& directory) {
     std::error_code kept;
     if (!std::filesystem::is_directory(figures, kept)) return;
     for (const DiagnosticRow& row : diagnostics())
+        for (const char* ending : {".pdf", ".svg", ".png", ".csv", ".json"})
+            std::filesystem::remove(figures / (std::string(row.id) + ending));
+    for (const BankFigureRow& row : bankFigures())
         for (const char* ending : {".pdf", ".svg", ".png", ".csv", ".json"})
             std::filesystem::remove(figures / (std::string(row.id) + ending));
     std::filesystem::remove(figures, kept);

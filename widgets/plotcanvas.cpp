@@ -53,7 +53,9 @@ class Ticker : public QCPAxisTicker {
         if (m_scene.categories()) return categoryTicks(range);
         const QString widest = QString::number(std::llround(range.upper));
         const double room = metrics.horizontalAdvance(widest) + 2 * metrics.height();
-        return positionTicks(range, std::clamp(static_cast<int>(m_rect->width() / room), 2, 12));
+        const int count = std::clamp(static_cast<int>(m_rect->width() / room), 2, 12);
+        const bool positions = m_scene.plot.cursorIsPosition;
+        return positions ? positionTicks(range, count) : ticks(m_scene.prepared.x, range, std::min(count, 6));
     }
     std::vector<Tick> categoryTicks(const Range& range) const {
         std::vector<Tick> out;
@@ -243,11 +245,17 @@ void PlotCanvas::Private::addLine(const Series& s, const Prepared::Values& v, QC
     for (std::size_t i = 0; i < s.x.size(); ++i) points.append({s.x[i], v.u[i]});
     data->set(points, true);
     graph->setData(data);
+    const QCPScatterStyle disc(QCPScatterStyle::ssDisc, QPen(Qt::NoPen), QBrush(colour), scene.px(5));
+    if (s.kind == SeriesKind::Points) {
+        graph->setLineStyle(QCPGraph::lsNone);
+        graph->setScatterStyle(disc);
+        return;
+    }
     if (v.alone.empty()) return;
     QCPGraph* dots = plot->addGraph(plot->xAxis, value);
     dots->setLineStyle(QCPGraph::lsNone);
     dots->setPen(scene.pen(colour, 1));
-    dots->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, QPen(Qt::NoPen), QBrush(colour), scene.px(5)));
+    dots->setScatterStyle(disc);
     for (const std::size_t i : v.alone) dots->addData(s.x[i], v.u[i]);
 }
 

@@ -88,6 +88,14 @@ double paintSwatch(QPainter& painter, const Scene& scene, const QPointF& at, con
         painter.fillRect(QRectF(at.x(), middle - side / 2, side, side), colour);
         return side + scene.px(kAfterSwatch);
     }
+    if (s.kind == SeriesKind::Points) {
+        const double side = scene.px(kSquare);
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(colour);
+        painter.drawEllipse(QRectF(at.x(), middle - side / 2, side, side));
+        painter.setBrush(Qt::NoBrush);
+        return side + scene.px(kAfterSwatch);
+    }
     painter.setPen(scene.pen(colour, scene.look.lineWidth, s.colour == -1 ? Qt::DashLine : Qt::SolidLine));
     painter.drawLine(QPointF(at.x(), middle), QPointF(at.x() + scene.px(kSwatch), middle));
     return scene.px(kSwatch + kAfterSwatch);

@@ -198,15 +198,25 @@ Prepared prepare(const PlotData& plot, bool logarithmic) {
         bars = bars || isBars(s.kind);
         (s.secondAxis ? zero2 : zero) = true;
     }
+    const bool points = std::any_of(plot.series.begin(), plot.series.end(),
+                                    [](const Series& s) { return s.kind == SeriesKind::Points; });
     // A waterfall is a sum: it has no logarithm.
     const bool waterfall = std::any_of(plot.series.begin(), plot.series.end(),
                                        [](const Series& s) { return s.kind == SeriesKind::Waterfall; });
     p.y = valueScale(y, logarithmic && !waterfall, zero);
+    if (points) {  // one on the edge is whole
+        const double pad = 0.04 * p.y.range.size();
+        p.y.range = {p.y.range.lower - pad, p.y.range.upper + pad};
+    }
     p.y2 = valueScale(y2, false, zero2);
     if (!plot.x.categories.empty()) {
         p.x.range = {-0.5, static_cast<double>(plot.x.categories.size()) - 0.5};
     } else if (!x.empty()) {
-        const double pad = bars ? 0.5 : std::max(0.5, (x.upper - x.lower) * 0.01);
+        const double span = x.upper - x.lower;
+        const double pad = bars                    ? 0.5
+                           : plot.cursorIsPosition ? std::max(0.5, span * 0.01)
+                           : span > 0              ? span * 0.04
+                                                   : std::max(0.5, std::abs(x.lower) * 0.5);
         p.x.range = {x.lower - pad, x.upper + pad};
     }
     for (std::size_t k = 0; k < plot.series.size(); ++k) {

@@ -384,10 +384,11 @@ void PriorDetail::readContext(const Prior& prior) {
 
 void PriorDetail::readEntries(const Prior&) {
     const auto* member = m_panel.table().member(m_prior);
-    const std::shared_ptr<const compute::Factor> factor = member == nullptr ? nullptr : member->factor;
-    if (factor == m_shown && factor) return;
+    const compute::Factor* factor = member == nullptr ? nullptr : member->factor;
+    if (factor == m_shown && factor != nullptr) return;
     m_shown = factor;
-    const int rows = factor ? static_cast<int>(factor->entries.size()) : 0;
+    m_shownSet = m_panel.table().set();
+    const int rows = factor != nullptr ? static_cast<int>(factor->entries.size()) : 0;
     setTableShape(*m_entries,
                   {{tr("Entry"), tr("As it is written"), {}},
                    {tr("token"), tr("What it became with this tokenizer"), QStringLiteral("mmmmmmmm")},

@@ -66,7 +66,9 @@ class PriorDetail : public QScrollArea {
     QLineEdit *m_pattern = nullptr, *m_ids = nullptr, *m_language = nullptr, *m_entry = nullptr;
     ValueSlider* m_chars = nullptr;
     QTableWidget* m_entries = nullptr;
-    std::shared_ptr<const compute::Factor> m_shown;  ///< what the table of entries was filled from
+    /// What the table of entries was filled from, and the set it lives in.
+    const compute::Factor* m_shown = nullptr;
+    model::PriorSetPtr m_shownSet;
 };
 
 }  // namespace counterpoint::widgets

@@ -173,7 +173,7 @@ std::size_t PriorsTable::indexOf(const std::string& name) const {
 const compute::PriorSet::Member* PriorsTable::member(std::size_t index) const {
     if (!m_set || m_first + index >= m_set->members().size()) return nullptr;
     const compute::PriorSet::Member& m = m_set->members()[m_first + index];
-    return m.prior == m_content->priors[index] ? &m : nullptr;
+    return m.prior == m_content->priors[index].get() ? &m : nullptr;
 }
 
 bool PriorsTable::on(std::size_t index) const {

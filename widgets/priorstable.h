@@ -33,6 +33,7 @@ class PriorsTable : public QAbstractTableModel {
     const compute::Prior& prior(std::size_t index) const { return *m_content->priors.at(index); }
     /// nullptr where the set is not built of this bank.
     const compute::PriorSet::Member* member(std::size_t index) const;
+    const model::PriorSetPtr& set() const { return m_set; }
     const model::PriorTally& tally() const { return m_tally; }
     /// Why a prior does not act as it is written; empty: it does.
     QStringList problems(std::size_t index) const;

@@ -13,7 +13,7 @@ namespace counterpoint::app {
 namespace {
 
 /// Names that are kept for commands to come, so that none of them is ever taken for a file.
-constexpr std::array<std::string_view, 5> kReserved{"score", "bank", "route", "render", "sweep"};
+constexpr std::array<std::string_view, 4> kReserved{"score", "route", "render", "sweep"};
 
 /// "--out DIR"
 std::string written(const Option& option) {
@@ -33,10 +33,31 @@ std::string usageLine(const Command& command) {
     return line;
 }
 
-const Command* find(std::string_view name) {
+/// The row that the first words name, one word or two; those words are taken off `given`.
+const Command* take(std::span<const std::string>& given) {
+    for (const Command& command : commands()) {
+        std::string_view name = command.name;
+        std::size_t words = 0;
+        while (!name.empty() && words < given.size()) {
+            const std::string_view word = name.substr(0, name.find(' '));
+            if (given[words] != word) break;
+            name.remove_prefix(std::min(name.size(), word.size() + 1));
+            ++words;
+        }
+        if (command.name.empty() || !name.empty()) continue;
+        given = given.subspan(words);
+        return &command;
+    }
+    return nullptr;
+}
+
+/// The first word of a row's two, as "bank" alone.
+bool beginsCommand(std::string_view word) {
     const auto table = commands();
-    const auto it = std::find_if(table.begin(), table.end(), [&](const Command& c) { return c.name == name; });
-    return it == table.end() ? nullptr : &*it;
+    return std::any_of(table.begin(), table.end(), [&](const Command& command) {
+        const std::size_t blank = command.name.find(' ');
+        return blank != std::string_view::npos && command.name.substr(0, blank) == word;
+    });
 }
 
 }  // namespace
@@ -54,6 +75,18 @@ std::span<const Command> commands() {
         Option{kDeviceOption.name, kDeviceOption.value, "where the models compute (where the run was decoded)"},
         Option{kDtypeOption.name, kDtypeOption.value, "float32, bfloat16 or float16 (what the run was decoded in)"},
         kThreadsOption,
+    };
+    static constexpr Option tokenizer{"--tokenizer", "DIR",
+                                      "the model directory whose tokenizer reads the bank's texts"};
+    static constexpr std::array kReportOptions{tokenizer};
+    static constexpr std::array kCompressOptions{
+        Option{"--out", "FILE", "the compressed bank, another file than BANK: .bank.safetensors or .bank.json"},
+        Option{
+            "--level", "N",
+            "1: a sign a token and one scale; 2 (the default): and alike priors of one task and context joined; 3: "
+            "and one prior for each task and context. 2 and 3 are meant for banks above 100 priors; they act on any"},
+        Option{"--keep", "NAME", "what level 2 keeps: product (the joint push, the default) or size (a mean prior's)"},
+        tokenizer,
     };
     static constexpr std::array kWindowOptions{
         Option{"--screenshot", "FILE", "no window: its picture after the session's run, as PNG"},
@@ -74,6 +107,12 @@ std::span<const Command> commands() {
         Command{"replay", "DIR", 1, 1, kReplayOptions,
                 "Decodes a run again and says whether it is identical, within tolerance, or where it diverges.",
                 replayCommand},
+        Command{
+            "bank report", "BANK", 1, 1, kReportOptions,
+            "Says of every prior of a bank, as JSON: support, scale, eta, and what one bit a token costs and saves.",
+            bankReportCommand},
+        Command{"bank compress", "BANK", 1, 1, kCompressOptions,
+                "Writes a compressed bank and says, as JSON, what every level joined and saved.", bankCompressCommand},
     };
     return table;
 }
@@ -110,12 +149,10 @@ int dispatch(std::span<const std::string> given) {
     const std::string_view first = given.empty() ? std::string_view() : given[0];
     if (std::find(kReserved.begin(), kReserved.end(), first) != kReserved.end())
         throw UsageError("this version does not have the command '" + std::string(first) + "'");
-    const Command* command = first.empty() ? nullptr : find(first);
-    if (command != nullptr)
-        given = given.subspan(1);
-    else
-        command = find("");
-    if (command == nullptr) throw UsageError("there is no command '" + std::string(first) + "'");
+    const Command* command = take(given);
+    if (command == nullptr && beginsCommand(first))
+        throw UsageError("there is no command '" + std::string(first) + (given.size() > 1 ? " " + given[1] : "") + "'");
+    if (command == nullptr) command = &commands().front();  // the window
     const Arguments arguments = parseArguments(given, command->options);
     if (arguments.words.size() < command->minimumWords || arguments.words.size() > command->maximumWords)
         throw UsageError("usage: " + usageLine(*command));

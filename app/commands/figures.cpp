@@ -5,7 +5,7 @@
 
 #include "app/offscreen.h"
 #include "compute/error.h"
-#include "model/diagnostics.h"
+#include "model/bankfigures.h"
 #include "widgets/plotrender.h"
 
 namespace counterpoint::app {
@@ -36,18 +36,20 @@ std::vector<std::string> writeFigures(const model::Trace& trace, const std::set<
     std::array<char*, 2> words{name.data(), nullptr};
     const QApplication application(count, words.data());
     std::vector<std::string> leftOut;
-    for (const model::DiagnosticRow& row : model::diagnostics()) {
-        if (row.dock != "trace") continue;
-        const model::PlotData plot = row.make(trace, model::View());
+    const auto draw = [&](const model::PlotData& plot) {
         if (!plot.empty.empty()) {
-            leftOut.push_back("figure '" + std::string(row.title) + "' is left out: " + plot.empty);
-            continue;
+            leftOut.push_back("figure '" + plot.title + "' is left out: " + plot.empty);
+            return;
         }
         for (const widgets::FigureFormat format : kFormats)
             if (formats.contains(std::string(widgets::extensionOf(format))))
                 widgets::renderFigure(plot, model::FigureStyle(), format,
-                                      folder / (std::string(row.id) + "." + std::string(widgets::extensionOf(format))));
-    }
+                                      folder / (plot.id + "." + std::string(widgets::extensionOf(format))));
+    };
+    for (const model::DiagnosticRow& row : model::diagnostics())
+        if (row.dock == "trace") draw(row.make(trace, model::View()));
+    if (!trace.session.priors.empty())
+        for (const model::BankFigureRow& row : model::bankFigures()) draw(model::makeBankFigure(row, trace));
     return leftOut;
 }
 

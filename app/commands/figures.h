@@ -1,5 +1,5 @@
 #pragma once
-// Figures of a run, drawn without a display: every diagnostic of the trace dock, each with its CSV and its recipe
+// Figures of a run, drawn without a display: every diagnostic of the trace dock and, with priors, of their banks, each with its CSV and its recipe
 // beside it. Thread: main. Errors: compute::Error naming the file; UsageError for a format that is not known.
 
 #include <filesystem>

@@ -76,6 +76,22 @@ void checkSpecialist(const Recipe& recipe, const SpecialistTerm& term, const Sou
                      .found = std::to_string(first < 0 ? first : last)});
 }
 
+/// Nothing is said, and no text made, of a prior that is in order.
+void checkPrior(const PriorTerm& prior, std::size_t width) {
+    const char* what = nullptr;
+    if (!std::isfinite(prior.eta)) what = "its weight is not a number";
+    if (prior.tokens.size() != prior.delta.size()) what = "it has not one factor for each token";
+    for (std::size_t j = 0; what == nullptr && j < prior.tokens.size(); ++j) {
+        if (prior.tokens[j] < 0 || static_cast<std::size_t>(prior.tokens[j]) >= width)
+            what = "it names a token outside the vocabulary";
+        else if (!std::isfinite(prior.delta[j]))
+            what = "a factor is not a finite number";
+        else if (!std::isfinite(prior.eta * prior.delta[j]))
+            what = "its weight times a factor is not a finite number";
+    }
+    if (what != nullptr) require(false, "prior '" + std::string(prior.name) + "'", what);
+}
+
 }  // namespace
 
 std::string sourceAt(const Recipe& recipe, std::size_t source, Position position) {
@@ -105,16 +121,7 @@ void check(const Recipe& recipe, std::span<const PriorTerm> priors, const Source
     }
     for (const SpecialistTerm& term : recipe.specialists)
         if (score::counts(term)) checkSpecialist(recipe, term, rows, width);
-    for (const PriorTerm& prior : priors) {
-        const std::string who = "prior '" + std::string(prior.name) + "'";
-        require(std::isfinite(prior.eta), who, "its weight is not a number");
-        require(prior.tokens.size() == prior.delta.size(), who, "it has not one factor for each token");
-        for (std::size_t j = 0; j < prior.tokens.size(); ++j) {
-            require(prior.tokens[j] >= 0 && static_cast<std::size_t>(prior.tokens[j]) < width, who,
-                    "it names a token outside the vocabulary");
-            require(std::isfinite(prior.delta[j]), who, "a factor is not a finite number");
-        }
-    }
+    for (const PriorTerm& prior : priors) checkPrior(prior, width);
 }
 
 template <class Real>

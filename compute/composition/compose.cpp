@@ -14,6 +14,7 @@
 #include "compute/composition/scratch.h"
 #include "compute/composition/stage.h"
 #include "compute/composition/truncate.h"
+#include "compute/error.h"
 
 namespace counterpoint::compute {
 namespace {
@@ -135,6 +136,10 @@ void composePlainly(const Recipe& recipe, std::span<const PriorTerm> priors, con
         for (std::size_t k = 0; k < stages.touched.size(); ++k)
             score[static_cast<std::size_t>(stages.touched[k])] += stages.push[k];
         stages.logNormaliserPriors = normalise(score, 1.0, n, stages.priors);
+        if (!std::isfinite(stages.logNormaliserPriors))
+            throw Error({.where = "the priors at position " + std::to_string(rows.position),
+                         .what = "what they add together is not a finite number",
+                         .advice = "lower their weights"});
     }
 
     stages.greedy = isGreedy(recipe);

@@ -21,9 +21,9 @@ constexpr double kMostWeight = 16, kColdest = 1e-3;
 struct Warm {
     std::vector<float> blockTop, shift;
     std::vector<RowFacts> facts;
-    std::vector<fused::Sums> sums;        ///< of each part
-    std::vector<fused::Finish> finishes;  ///< of each part
-    std::vector<float> touchedScore, touchedTilt;
+    std::vector<fused::Sums> sums;                                       ///< of each part
+    std::vector<fused::Finish> finishes;                                 ///< of each part
+    std::vector<float> touchedScore, touchedTilt, push, moved, massTau;  ///< of the tokens that priors touch
 };
 
 Warm& warmFor(std::size_t n) {
@@ -136,51 +136,68 @@ constexpr double kHeadroom = 40;
 
 /// The sums that the pass left out, for stage composed (its logarithm is returned) and for what follows it (into sums);
 /// the scores of touched tokens become those of stage priors. false: not for this pass.
-bool addTouched(const fused::Pass& pass, const Stages<float>& stages, fused::Sums& sums, double& logMassComposed) {
-    const double top = static_cast<double>(sums.top), inverse = static_cast<double>(pass.inverseTau);
-    double lifted = top, massComposed = sums.mass;
-    for (std::size_t k = 0; k < pass.touchedCount; ++k) {
-        const auto s = static_cast<double>(pass.touchedScore[k]);
-        if (s == -kInfinity) continue;
-        massComposed += std::exp(s - top);
-        lifted = std::max(lifted, s + stages.push[k]);
-    }
-    logMassComposed = top + std::log(massComposed);
-    const auto newTop = static_cast<float>(lifted);
-    lifted = static_cast<double>(newTop);
-    if (!(lifted - top <= kMostLift)) return false;
-    const double scale = std::exp(top - lifted), scaleTau = std::exp((top - lifted) * inverse);
-    sums.mass *= scale;
-    sums.tilt *= scale;
-    sums.massTau *= scaleTau;
-    sums.tiltTau *= scaleTau;
-    sums.scoreTau *= scaleTau;
-    sums.top = newTop;
-    for (std::size_t k = 0; k < pass.touchedCount; ++k) {
-        const auto v = static_cast<std::size_t>(pass.touched[k]), block = v / fused::kBlock;
-        if (pass.touchedScore[k] == kExcluded) {
-            pass.score[v] = kExcluded;
-            continue;
-        }
-        const double s = static_cast<double>(pass.touchedScore[k]) + stages.push[k];
-        const double t = static_cast<double>(pass.touchedTilt[k]) + stages.push[k];
-        const double mass = std::exp(s - lifted), massTau = std::exp((s - lifted) * inverse);
-        sums.mass += mass;
-        sums.tilt += mass * t;
-        sums.massTau += massTau;
-        sums.tiltTau += massTau * (t + s * (inverse - 1));
-        sums.scoreTau += massTau * s;
-        pass.score[v] = static_cast<float>(s);
-        pass.blockTop[block] = std::max(pass.blockTop[block], pass.score[v]);
-        double above = (s - static_cast<double>(pass.shift[block])) * inverse;
+bool addTouched(const fused::Pass& pass, const Stages<float>& stages, Warm& warm, fused::Sums& sums,
+                double& logMassComposed) {
+    const std::size_t n = pass.touchedCount;
+    warm.push.assign(stages.push.begin(), stages.push.end());
+    warm.moved.resize(n);
+    warm.massTau.resize(n);
+    float lifted = sums.top;
+    for (std::size_t k = 0; k < n; ++k) lifted = std::max(lifted, pass.touchedScore[k] + warm.push[k]);
+    const auto top = static_cast<double>(sums.top), now = static_cast<double>(lifted),
+               inverse = static_cast<double>(pass.inverseTau);
+    if (!(now - top <= kMostLift)) return false;
+    fused::Apart apart{.score = pass.touchedScore,
+                       .tilt = pass.touchedTilt,
+                       .push = warm.push.data(),
+                       .n = n,
+                       .top = sums.top,
+                       .lifted = lifted,
+                       .inverseTau = pass.inverseTau,
+                       .moved = warm.moved.data(),
+                       .massTau = warm.massTau.data(),
+                       .massComposed = 0,
+                       .mass = 0,
+                       .tilted = 0,
+                       .sumTau = 0,
+                       .tiltTau = 0,
+                       .scoreTau = 0};
+    fused::kernels().apart(apart);
+    logMassComposed = top + std::log(sums.mass + apart.massComposed);
+    const double scale = std::exp(top - now), scaleTau = std::exp((top - now) * inverse);
+    sums.mass = sums.mass * scale + apart.mass;
+    sums.tilt = sums.tilt * scale + apart.tilted;
+    sums.massTau = sums.massTau * scaleTau + apart.sumTau;
+    sums.tiltTau = sums.tiltTau * scaleTau + apart.tiltTau;
+    sums.scoreTau = sums.scoreTau * scaleTau + apart.scoreTau;
+    sums.top = lifted;
+
+    std::size_t block = std::numeric_limits<std::size_t>::max();
+    float share = 0;  // of the block: from masses relative to `lifted` to masses relative to its shift
+    for (std::size_t k = 0; k < n; ++k) {
+        const auto v = static_cast<std::size_t>(pass.touched[k]);
+        const float moved = warm.moved[k];
+        pass.score[v] = moved;
+        if (moved == kExcluded) continue;
+        bool again = v / fused::kBlock != block;
+        block = v / fused::kBlock;
+        pass.blockTop[block] = std::max(pass.blockTop[block], moved);
+        const double above = (static_cast<double>(moved) - static_cast<double>(pass.shift[block])) * inverse;
         if (above > kHeadroom) {  // the block's masses are made relative to this token
             const std::size_t from = block * fused::kBlock, end = std::min(pass.n, from + fused::kBlock);
             const auto less = static_cast<float>(std::exp(-above));
             for (std::size_t u = from; u < end; ++u) pass.masses[u] *= less;
-            pass.shift[block] = pass.score[v];
-            above = 0;
+            pass.shift[block] = moved;
+            again = true;
         }
-        pass.masses[v] = static_cast<float>(std::exp(above));
+        const double far = (now - static_cast<double>(pass.shift[block])) * inverse;
+        if (far > kHeadroom) {  // another block was lifted out of this one.s sight
+            pass.masses[v] = static_cast<float>(
+                std::exp((static_cast<double>(moved) - static_cast<double>(pass.shift[block])) * inverse));
+            continue;
+        }
+        if (again) share = static_cast<float>(std::exp(far));
+        pass.masses[v] = warm.massTau[k] * share;
     }
     return sums.mass > kLeastMass * scale && sums.massTau > kLeastMass * scaleTau;
 }
@@ -289,7 +306,7 @@ bool fuse(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceR
     if (sums.left == 0 || !std::isfinite(sums.top) || !std::isfinite(sums.mass) || !std::isfinite(sums.tiltTau))
         return false;
     double logMassComposed = static_cast<double>(sums.top) + std::log(sums.mass);
-    if (pass.touchedCount > 0 && !addTouched(pass, stages, sums, logMassComposed)) return false;
+    if (pass.touchedCount > 0 && !addTouched(pass, stages, warm, sums, logMassComposed)) return false;
     const auto top = static_cast<double>(sums.top);
 
     const double rest = std::log(sums.mass), restTau = std::log(sums.massTau);

@@ -100,9 +100,9 @@ class Reader {
 
     void readLevel() {
         const char* expected = "0, 1, 2 or 3";
-        const OrderedJson* v = value("level", expected, &OrderedJson::is_number_unsigned);
+        const OrderedJson* v = value("level", expected, &OrderedJson::is_number_integer);
         if (v == nullptr) return;
-        if (const auto level = v->get<std::uint64_t>(); level <= 3)
+        if (const auto level = v->get<std::int64_t>(); level >= 0 && level <= 3)
             m_bank.level = static_cast<int>(level);
         else
             setAside("level", expected, *v);

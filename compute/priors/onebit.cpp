@@ -20,7 +20,28 @@ struct Touched {
     double d;
 };
 
-/// d of every token that a prior touches, tokens ascending; what several priors do to one token is added up.
+/// Σ factor · η Δ of the tokens inside the vocabulary.
+void add(std::span<const PriorTerm> terms, double factor, std::size_t vocabulary, std::vector<Touched>& all) {
+    for (const PriorTerm& term : terms)
+        for (std::size_t i = 0; i < term.delta.size(); ++i)
+            if (term.tokens[i] >= 0 && static_cast<std::size_t>(term.tokens[i]) < vocabulary)
+                all.push_back({term.tokens[i], factor * term.eta * term.delta[i]});
+}
+
+/// Tokens ascending, each once; what several priors do to one token is added up.
+void join(std::vector<Touched>& all) {
+    std::stable_sort(all.begin(), all.end(), [](const Touched& a, const Touched& b) { return a.token < b.token; });
+    std::size_t kept = 0;
+    for (const Touched& one : all) {
+        if (kept > 0 && all[kept - 1].token == one.token)
+            all[kept - 1].d += one.d;
+        else
+            all[kept++] = one;
+    }
+    all.resize(kept);
+}
+
+/// d of every token that a prior touches.
 std::vector<Touched> differences(std::span<const PriorTerm> exact, double temperature, std::size_t vocabulary) {
     std::vector<Touched> all;
     for (const PriorTerm& term : exact) {
@@ -32,15 +53,7 @@ std::vector<Touched> differences(std::span<const PriorTerm> exact, double temper
             all.push_back({token, term.eta * (delta[i] - signOf(delta[i]) * alpha) / temperature});
         }
     }
-    std::stable_sort(all.begin(), all.end(), [](const Touched& a, const Touched& b) { return a.token < b.token; });
-    std::size_t kept = 0;
-    for (const Touched& one : all) {
-        if (kept > 0 && all[kept - 1].token == one.token)
-            all[kept - 1].d += one.d;
-        else
-            all[kept++] = one;
-    }
-    all.resize(kept);
+    join(all);
     return all;
 }
 
@@ -124,9 +137,10 @@ double paperRatio(std::span<const std::size_t> n) {
     return small > 0 ? exact / small : 0;
 }
 
+namespace {
+
 template <class Real>
-OneBitDrift oneBitDrift(std::span<const PriorTerm> exact, double temperature, std::span<const Real> logP) {
-    const std::vector<Touched> touched = differences(exact, temperature == 0 ? 1 : temperature, logP.size());
+OneBitDrift driftOf(const std::vector<Touched>& touched, std::span<const Real> logP) {
     OneBitDrift out;
     if (touched.empty()) return out;
     const bool everything = touched.size() == logP.size();
@@ -151,7 +165,29 @@ OneBitDrift oneBitDrift(std::span<const PriorTerm> exact, double temperature, st
     return out;
 }
 
+}  // namespace
+
+template <class Real>
+OneBitDrift oneBitDrift(std::span<const PriorTerm> exact, double temperature, std::span<const Real> logP) {
+    return driftOf(differences(exact, temperature == 0 ? 1 : temperature, logP.size()), logP);
+}
+
+template <class Real>
+OneBitDrift driftBetween(std::span<const PriorTerm> exact, std::span<const PriorTerm> other, double temperature,
+                         std::span<const Real> logP) {
+    const double factor = temperature == 0 ? 1 : 1 / temperature;
+    std::vector<Touched> all;
+    add(exact, factor, logP.size(), all);
+    add(other, -factor, logP.size(), all);
+    join(all);
+    return driftOf(all, logP);
+}
+
 template OneBitDrift oneBitDrift<float>(std::span<const PriorTerm>, double, std::span<const float>);
+template OneBitDrift driftBetween<float>(std::span<const PriorTerm>, std::span<const PriorTerm>, double,
+                                         std::span<const float>);
+template OneBitDrift driftBetween<double>(std::span<const PriorTerm>, std::span<const PriorTerm>, double,
+                                          std::span<const double>);
 template OneBitDrift oneBitDrift<double>(std::span<const PriorTerm>, double, std::span<const double>);
 
 }  // namespace counterpoint::compute

@@ -31,6 +31,10 @@ struct OneBitDrift {
     double normBound = 0;   ///< ¼‖d‖²
     double rangeBound = 0;  ///< (max d − min d)²/8
 };
+/// The same of the other priors in the place of the one-bit ones: d_v = (Σ_exact η Δ − Σ_other η Δ)(v)/τ.
+template <class Real>
+COUNTERPOINT_API OneBitDrift driftBetween(std::span<const PriorTerm> exact, std::span<const PriorTerm> other,
+                                          double temperature, std::span<const Real> logP);
 /// `logP`: stage temperature with the exact priors, [V]; `exact`: the priors that match here; τ as in the recipe (0:
 /// 1).
 template <class Real>

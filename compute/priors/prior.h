@@ -22,9 +22,9 @@
 namespace counterpoint::compute {
 
 /// How a text becomes one token: the token (or first token) whose bytes in the middle of a text are the entry's, with a
-/// blank before them or not. So "without a leading space" gives the bare piece and "with" the one that carries the
-/// blank, whether the tokenizer puts a blank of its own before a text (SentencePiece: encode("cat") is "▁cat") or not.
-/// The names in a file: policyName().
+/// blank before them (that of the entry, where it has one) or not. So "without a leading space" gives the bare piece
+/// and "with" the one that carries the blank, whether the tokenizer puts a blank of its own before a text
+/// (SentencePiece: encode("cat") is "▁cat") or not. The names in a file: policyName().
 enum class Policy { ExactId, SingleToken, SingleTokenSpace, FirstToken, FirstTokenSpace };
 COUNTERPOINT_API std::string_view policyName(Policy policy);  ///< "exact id", "single token with a leading space", …
 /// nullopt: no policy. "without a leading space" is the plain form; the "a" may be missing; an id has no space.

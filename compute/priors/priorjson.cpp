@@ -175,10 +175,10 @@ Prior read(const OrderedJson& json, const std::string& where, UnknownKeys& unkno
 void addUnknown(OrderedJson& json, const OrderedJson& unknown) {
     auto& entries = json.get_ref<OrderedJson::object_t&>();
     const std::size_t own = entries.size();
-    for (const auto& [key, value] : unknown.items()) {
+    for (const auto& item : unknown.items()) {  // no structured binding: clang 16 captures none
         const auto end = entries.begin() + static_cast<std::ptrdiff_t>(own);
-        if (std::none_of(entries.begin(), end, [&](const auto& entry) { return entry.first == key; }))
-            entries.emplace_back(key, value);
+        if (std::none_of(entries.begin(), end, [&](const auto& entry) { return entry.first == item.key(); }))
+            entries.emplace_back(item.key(), item.value());
     }
 }
 
@@ -214,7 +214,7 @@ Prior priorFromJson(const OrderedJson& json, std::size_t index, UnknownKeys& unk
     const auto named = json.is_object() ? json.find("name") : json.end();
     const bool hasName = json.is_object() && named != json.end() && named->is_string() && *named != "";
     const std::string name = hasName ? named->get<std::string>() : place;
-    const std::string where = hasName ? "prior '" + shortened(name) + "'" : place;
+    const std::string where = name == place ? place : "prior '" + shortened(name) + "'";
     Prior prior;
     try {
         prior = read(json, where, unknown);

@@ -12,6 +12,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "compute/composition/recipe.h"
@@ -38,8 +40,8 @@ class COUNTERPOINT_API PriorSet {
   public:
     struct Member {
         std::size_t bank = 0, index = 0;  ///< which prior of which BankUse
-        PriorPtr prior;
-        std::shared_ptr<const Factor> factor;
+        const Prior* prior = nullptr;     ///< the set's, as long as it lives
+        const Factor* factor = nullptr;
         Eta eta;
         double weight = 0;  ///< of log φ
         bool acts = false;
@@ -62,12 +64,23 @@ class COUNTERPOINT_API PriorSet {
     void terms(std::span<const std::size_t> members, std::vector<PriorTerm>& out) const;
 
   private:
+    using Names = std::unordered_map<std::string_view, std::size_t>;  ///< member of a bank by its prior's name
+    void evaluate(Member& member) const;
+    void collect();
+
+    /// What members point into: not copied with them, since counting 20,000 owners costs more than a step.
+    struct Held {
+        std::vector<PriorPtr> priors;
+        std::vector<std::shared_ptr<const Factor>> factors;
+    };
     std::vector<Member> m_members;
-    std::vector<std::shared_ptr<const Bank>> m_banks;
+    std::shared_ptr<const Held> m_held;  ///< [members]
+    std::vector<BankUse> m_uses;
+    std::shared_ptr<const std::vector<Names>> m_names;  ///< [banks]
     IdSpace m_ids;
     std::string m_fingerprint;
     std::shared_ptr<const Contexts> m_contexts;
-    std::vector<std::vector<std::size_t>> m_byContext;  ///< acting members of each context
+    std::shared_ptr<const std::vector<std::vector<std::size_t>>> m_byContext;  ///< acting members of each context
     std::size_t m_acting = 0;
 };
 

@@ -138,7 +138,8 @@ class Resolver {
     void takeTokens(const std::string& text, Became& became) const {
         const Tokenizer& tokenizer = *m_space.tokenizer;
         const std::string_view policy = policyName(m_prior.policy);
-        const std::string whole = (takesSpace(m_prior.policy) ? " " : "") + text;
+        const bool bare = takesSpace(m_prior.policy) && !text.starts_with(' ');  // written with its blank it has one
+        const std::string whole = (bare ? " " : "") + text;
         const std::vector<TokenId> ids = idsInside(tokenizer, whole);
         if (ids.empty()) {
             became.problem = inQuotes(text) + " cannot become a token by the policy \"" + std::string(policy) +

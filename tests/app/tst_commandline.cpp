@@ -15,7 +15,8 @@ class TestCommandLine : public QObject {
             COMPARE_CODE(help, 0);
             QVERIFY(help.err.isEmpty());
             for (const char* part :
-                 {"counterpoint run SESSION --out DIR", "counterpoint replay DIR", "--screenshot FILE", "--device",
+                 {"counterpoint run SESSION --out DIR", "counterpoint replay DIR", "counterpoint bank report BANK",
+                  "counterpoint bank compress BANK --out FILE", "--screenshot FILE", "--device",
                   "--dtype", "--threads", "--dump", "--figures", "1 to 16384 each", "Exit codes"})
                 QVERIFY2(help.out.contains(part), part);
             for (const char* later : {"counterpoint score", "counterpoint route", "counterpoint sweep"})
@@ -54,7 +55,14 @@ class TestCommandLine : public QObject {
         row("a command of another version", "score s.json --texts a --out b", "score");
         row("version with more", "--version extra", "extra");
         row("route", "route r --rho 0.5", "route");
-        row("bank", "bank report b", "bank");
+        row("bank alone", "bank", "'bank'");
+        row("bank of another word", "bank show b", "'bank show'");
+        row("bank report without bank", "bank report", "usage");
+        row("bank report of two", "bank report a b", "usage");
+        row("bank compress without --out", "bank compress b", "--out");
+        row("bank compress, level", "bank compress b --out c --level 4", "--level");
+        row("bank compress, level 0", "bank compress b --out c --level 0", "--level");
+        row("bank compress, keep", "bank compress b --out c --keep all", "--keep");
         row("render", "render f.json", "render");
         row("sweep", "sweep m", "sweep");
         row("unknown option", "run s.json --out d --colour red", "--colour");

@@ -21,6 +21,7 @@
 #include "compute/pool.h"
 #include "compute/sources/source.h"
 #include "tests/benchmarks/measuring.h"
+#include "tests/benchmarks/priorbank.h"
 #include "tests/support/toyfiles.h"
 
 using namespace counterpoint;
@@ -162,6 +163,50 @@ double decode(compute::Source& source) {
            kSteps;
 }
 
+/// A step of the model alone, composed, diagnosed, drawn, with a bank of 10,000 priors and without, in turns.
+class WithPriors {
+  public:
+    explicit WithPriors(const fs::path& folder) : m_source(compute::openSource(folder, {}, {})) {
+        const std::vector<compute::BankUse> uses{{largeBank(kVocabulary)}};
+        m_set = compute::PriorSet::build(uses, {nullptr, kVocabulary, false}, {});
+        m_recipe.temperature = 0.8;
+        m_recipe.sourceNames = {"base"};
+        m_logits.resize(static_cast<std::size_t>(m_source->info().logitWidth));
+        m_row.resize(static_cast<std::size_t>(kVocabulary));
+    }
+    /// Seconds a step.
+    double decode(bool priors) {
+        m_source->rewind(0);
+        TokenId next = 11;
+        const auto step = [&] {
+            (void)m_source->forward(std::span(&next, 1), 1, m_logits, {});
+            compute::logSoftmax(m_logits, 1, m_row, "base", 1);
+            const compute::SourceRows<float> rows{.rows = {m_row}, .position = 1};
+            m_terms.clear();
+            if (priors) {
+                m_set->matching(m_text, m_text.length(), m_members);
+                m_set->terms(m_members, m_terms);
+            }
+            next = compute::makeStep(m_recipe, m_terms, rows, m_stages).drawn;
+        };
+        step();
+        return timeOf([&] {
+                   for (int i = 0; i < kSteps; ++i) step();
+               }) /
+               kSteps;
+    }
+
+  private:
+    std::unique_ptr<compute::Source> m_source;
+    std::shared_ptr<const compute::PriorSet> m_set;
+    compute::ContextText m_text = wordsToMatch();
+    compute::Recipe m_recipe;
+    compute::Stages<float> m_stages;
+    std::vector<float> m_logits, m_row;
+    std::vector<std::size_t> m_members;
+    std::vector<compute::PriorTerm> m_terms;
+};
+
 struct Composed {
     compute::Ensemble ensemble;
     compute::Recipe recipe;
@@ -228,12 +273,16 @@ OrderedJson measure(const fs::path& folder, int rounds) {
     std::vector<TokenId> prompt(kPrompt);
     for (int i = 0; i < kPrompt; ++i) prompt[static_cast<std::size_t>(i)] = (i * 7919) % static_cast<int>(kVocabulary);
     std::vector<float> row(static_cast<std::size_t>(source->info().logitWidth));
+    WithPriors withPriors(folder);
+    std::vector<double> bare, primed;
     std::vector<double> reads, steps, halves, composites, prompts, products;
     for (int i = 0; i < rounds; ++i) {
         reads.push_back(memory.read(threads));
         steps.push_back(decode(*source));
         halves.push_back(decode(*half));
         composites.push_back(composed.decode());
+        bare.push_back(withPriors.decode(false));
+        primed.push_back(withPriors.decode(true));
         source->rewind(0);
         prompts.push_back(timeOf([&] { (void)source->forward(prompt, 1, row, {}); }));
         if (blas.there()) products.push_back(blasPrompt(blas) / threads);
@@ -247,6 +296,13 @@ OrderedJson measure(const fs::path& folder, int rounds) {
     json["composed"] = {{"specialists", kSpecialists},
                         {"ms", 1e3 * median(composites)},
                         {"of_base_steps", median(composites) / base / (kSpecialists + 1)}};
+    std::vector<double> shares;
+    for (std::size_t i = 0; i < bare.size(); ++i) shares.push_back(primed[i] / bare[i] - 1);
+    json["priors"] = {{"in_bank", kPriors},
+                      {"matching", kMatching},
+                      {"ms_without", 1e3 * median(bare)},
+                      {"ms_with", 1e3 * median(primed)},
+                      {"added_of_step", median(shares)}};
     json["prompt"] = {
         {"tokens", kPrompt}, {"ms", 1e3 * median(prompts)}, {"gflops", 2e-9 * kProducts / median(prompts)}};
     if (blas.there()) {

@@ -176,6 +176,12 @@ class TestPriorSet : public QObject {
         QCOMPARE(moved->members()[1].factor, first->members()[1].factor);
         QCOMPARE(moved->members()[1].weight, 2.0);
         QCOMPARE(moved->members()[0].weight, first->members()[0].weight);
+        const auto off = setOf({{bank, true, 1, {{"a", {.enabled = false}}}}}, "f", moved.get());
+        QCOMPARE(namesAt(*off, {1}), Names{"b"});
+        QCOMPARE(off->members()[1].weight, first->members()[1].weight);
+        QCOMPARE(namesAt(*setOf({{bank}}, "f", off.get()), {1}), (Names{"a", "b"}));
+        QVERIFY(setOf({{bank, false}}, "f", first.get())->empty());
+        QCOMPARE(setOf({{bank, true, 3}}, "f", first.get())->members()[0].weight, 3 * first->members()[0].weight);
         Bank edited = *bank;
         Prior changed = *edited.priors[1];
         changed.promote = {{{}, 9}};

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <functional>
 
+#include "tests/support/bankfiles.h"
 #include "tests/support/gguftokens.h"
 #include "tests/support/toyrecording.h"
 
@@ -286,11 +287,53 @@ void recordings() {
     });
 }
 
+void banks() {
+    fs::create_directories(root / "bankfile");
+    const auto path = [](const std::string& name) { return root / "bankfile" / (name + ".safetensors"); };
+    const auto file = [&](const std::string& name, const Bank& bank,
+                          const std::function<void(BankTensors&)>& change = {}) {
+        writeBank(bank, path(name));
+        BankTensors tensors(path(name));
+        if (change) change(tensors);
+        tensors.write(root / "bankfile" / name);
+        fs::remove(path(name));
+    };
+    Bank whole = banked({listed("lists", {2}, {3}, 0.5), exact("exact", {{1, 0.25}, {7, 2}, {9, -0.125}}),
+                         exact("bits", {{0, 1}, {1, -1}, {2, -1}, {3, 1}, {4, 1}, {5, 1}, {6, -1}, {7, -1}, {8, 1}}),
+                         named("text", "a")});
+    file("level-zero", whole);
+    whole.level = 1;
+    file("level-one", whole);
+    file("wide", banked({exact("p", {{1, 0.1}, {2, -0.1}})}));
+    file("empty", banked({}));
+    file("offset-far", whole, [](BankTensors& t) { t.at<std::int64_t>("offsets", 1) = std::int64_t{1} << 62; });
+    file("offsets-back", whole, [](BankTensors& t) { t.at<std::int64_t>("offsets", 2) = 1; });
+    file("offsets-both-ends", whole, [](BankTensors& t) {
+        t.at<std::int64_t>("offsets", 0) = -1;
+        t.at<std::int64_t>("offsets", 4) = 1;
+    });
+    file("negative-id", whole, [](BankTensors& t) { t.at<TokenId>("ids", 0) = -1; });
+    file("ids-twice", whole, [](BankTensors& t) { t.at<TokenId>("ids", 3) = 1; });
+    file("not-finite", banked({exact("p", {{1, 1}, {2, 2}})}), [](BankTensors& t) {
+        t.at<std::uint32_t>("deltas", 0) = 0x7FC00000u;
+        t.at<std::uint32_t>("deltas", 1) = 0xFF800000u;
+    });
+    file("letters", whole, [](BankTensors& t) { t.metadata["stored"] = "dlw2"; });
+    file("fewer-letters", whole, [](BankTensors& t) { t.metadata["stored"] = "ld1"; });
+    file("more-signs", whole, [](BankTensors& t) { t.resize("signs", 9); });
+    file("no-deltas", whole, [](BankTensors& t) { t.remove("deltas"); });
+    file("bank-cut", whole, [](BankTensors& t) { t.metadata["bank"].resize(40); });
+    file("priors-null", whole, [](BankTensors& t) {
+        t.metadata["bank"] = R"({"format":"counterpoint.bank/1","priors":[null,1,[],{"damaged":""}]})";
+    });
+    put("bankfile/header-all", length(~std::uint64_t{0} >> 32) + "{}");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     if (argc != 2) return std::fputs("make_seeds FOLDER\n", stderr), 2;
     root = argv[1];
-    for (const auto& make : {safetensors, tokenizers, ggufs, recordings}) make();
+    for (const auto& make : {safetensors, tokenizers, ggufs, recordings, banks}) make();
     return 0;
 }

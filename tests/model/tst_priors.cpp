@@ -110,6 +110,28 @@ class TestPriors : public QObject {
         QVERIFY(std::any_of(said.loaded.at(0).notices.begin(), said.loaded.at(0).notices.end(), broken));
     }
 
+    /// A dial of a prior moved while a decode runs acts from the next step on.
+    void aDialDuringADecode() {
+        const Folder folder;
+        auto scripts = three();
+        auto gate = std::make_shared<Gate>();
+        scripts["math"].onForward = [gate](std::span<const TokenId>) { gate->arrive(); };
+        Engine engine(opener(scripts));
+        Session session = folder.session(6);
+        gate->pass(3);
+        engine.decode(request(session));
+        gate->awaitArrival(4);
+        session.priors[0].overrides = {{"always", {{"enabled", false}}}};
+        engine.setRecipeSession(session);
+        gate->pass(100);
+        const Said said = wait(engine);
+        QCOMPARE(said.steps.size(), std::size_t{8});
+        for (std::size_t i = 0; i < said.steps.size(); ++i) {
+            const auto& names = said.steps[i]->matchedPriors;
+            QCOMPARE(std::find(names.begin(), names.end(), "always") != names.end(), i < 6);
+        }
+    }
+
     /// Moved dials of priors on the stored trace are what a decode with them would have found.
     void aWhatIf() {
         const Folder folder;

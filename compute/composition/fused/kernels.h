@@ -72,6 +72,16 @@ struct Finish {
     double tv, js, klFromBase;  ///< out; −∞ of p̂ where p_b is not is left out of klFromBase
 };
 
+/// Tokens that were set apart, and what priors add to each.
+struct Apart {
+    const float *score, *tilt, *push;  ///< [n] s, t and Σ η Δ
+    std::size_t n;
+    float top, lifted, inverseTau;  ///< sums of stage composed are relative to `top`, the others to `lifted`
+    float* moved;                   ///< [n] out: s of stage priors
+    float* massTau;                 ///< [n] out: e^{(moved − lifted)/τ}
+    double massComposed, mass, tilted, sumTau, tiltTau, scoreTau;  ///< out: as in Sums
+};
+
 /// Of one row of log-probabilities.
 struct Measured {
     float top;
@@ -90,6 +100,7 @@ struct Kernels {
     const char* name;
     void (*compose)(const Pass&, Sums&);
     void (*finish)(Finish&);
+    void (*apart)(Apart&);
     void (*measure)(const float* row, const float* other, std::size_t n, Measured&);
     /// bound[v] >= log p̂(v) + G(v) for the n tokens from `first` on; returns the largest.
     float (*bound)(const float* row, std::uint32_t first, std::size_t n, const Noise&, float* bound);

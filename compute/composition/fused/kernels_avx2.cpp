@@ -2,5 +2,5 @@
 
 namespace counterpoint::compute::fused {
 extern const Kernels kAvx2;
-const Kernels kAvx2{"avx2", compose, finish, measure, bound};
+const Kernels kAvx2{"avx2", compose, finish, apart, measure, bound};
 }  // namespace counterpoint::compute::fused

@@ -2,5 +2,5 @@
 
 namespace counterpoint::compute::fused {
 extern const Kernels kAvx512;
-const Kernels kAvx512{"avx512", compose, finish, measure, bound};
+const Kernels kAvx512{"avx512", compose, finish, apart, measure, bound};
 }  // namespace counterpoint::compute::fused

@@ -2,5 +2,5 @@
 
 namespace counterpoint::compute::fused {
 extern const Kernels kPlain;
-const Kernels kPlain{"plain", compose, finish, measure, bound};
+const Kernels kPlain{"plain", compose, finish, apart, measure, bound};
 }  // namespace counterpoint::compute::fused

@@ -341,6 +341,36 @@ inline void finishLoop(Finish& f) {
 
 void finish(Finish& f) { f.excluding ? finishLoop<true>(f) : finishLoop<false>(f); }
 
+void apart(Apart& a) {
+    a.massComposed = a.mass = a.tilted = a.sumTau = a.tiltTau = a.scoreTau = 0;
+    const float top = a.top, lifted = a.lifted, inverseTau = a.inverseTau, more = inverseTau - 1.0f;
+    for (std::size_t from = 0; from < a.n; from += kBlock) {
+        const std::size_t n = a.n - from < kBlock ? a.n - from : kBlock;
+        const float *score = a.score + from, *tilt = a.tilt + from, *push = a.push + from;
+        float *moved = a.moved + from, *massTau = a.massTau + from;
+        float before = 0, mass = 0, tilted = 0, sumTau = 0, tiltTau = 0, scoreTau = 0;
+#pragma omp simd reduction(+ : before, mass, tilted, sumTau, tiltTau, scoreTau)
+        for (std::size_t k = 0; k < n; ++k) {
+            const float x = score[k] + push[k], s = finiteOf<true>(x), t = tilt[k] + push[k];
+            moved[k] = x;
+            before += massOf<true>(score[k] - top);
+            const float e = massOf<true>(x - lifted), eTau = massOf<true>((x - lifted) * inverseTau);
+            massTau[k] = eTau;
+            mass += e;
+            tilted += e * t;
+            sumTau += eTau;
+            tiltTau += eTau * (t + s * more);
+            scoreTau += eTau * s;
+        }
+        a.massComposed += before;
+        a.mass += mass;
+        a.tilted += tilted;
+        a.sumTau += sumTau;
+        a.tiltTau += tiltTau;
+        a.scoreTau += scoreTau;
+    }
+}
+
 void measure(const float* row, const float* other, std::size_t n, Measured& out) {
     out = {};
     float top = kMinusInfinity;

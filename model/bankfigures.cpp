@@ -1,0 +1,301 @@
+#include "model/bankfigures.h"
+
+#include "compute/composition/compose.h"
+#include "compute/priors/hierarchy.h"
+#include "compute/priors/onebit.h"
+#include "model/banks.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace counterpoint::model {
+
+using compute::Bank;
+using compute::OneBitDrift;
+using compute::Position;
+using compute::Prior;
+using compute::PriorSet;
+
+namespace {
+
+constexpr const char* kNoBank = "The session has no bank of priors.";
+
+Series curve(std::string name, int colour, SeriesKind kind = SeriesKind::Line) {
+    Series s;
+    s.name = std::move(name);
+    s.colour = colour;
+    s.kind = kind;
+    return s;
+}
+
+void add(Series& s, double x, double y) {
+    s.x.push_back(x);
+    s.y.push_back(y);
+}
+
+/// Points in the order of x, as a figure's file has them.
+void sortPoints(Series& s) {
+    std::vector<std::size_t> order(s.x.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return s.x[a] < s.x[b]; });
+    Series sorted = curve(s.name, s.colour, s.kind);
+    for (const std::size_t i : order) add(sorted, s.x[i], s.y[i]);
+    s = std::move(sorted);
+}
+
+const PriorSet* setOf(const Trace& trace) { return trace.priors && !trace.priors->members().empty() ? trace.priors.get() : nullptr; }
+
+compute::IdSpace idsOf(const Trace& trace, const Bank& bank) {
+    const auto* tokenizer = trace.tokenizer.get();
+    const bool foreign = bank.tokenizer && tokenizer != nullptr && *bank.tokenizer != tokenizer->fingerprint();
+    return {tokenizer, trace.store ? trace.store->vocabulary() : -1, foreign};
+}
+
+/// Every step's row at stage temperature with the priors that acted there.
+template <class Use>
+void forEachRow(const Trace& trace, const std::stop_token& stop, const Use& use) {
+    const compute::Recipe recipe = toRecipe(trace.session, trace.stopIds, 0);
+    const compute::ContextText text = contextOf(trace);
+    compute::Stages<float> stages;
+    PriorsAt priors;
+    for (const StepPtr& step : trace.steps) {
+        if (stop.stop_requested()) return;
+        priors.look(trace.priors.get(), text, step->position);
+        compute::compose<float>(recipe, priors.terms, trace.store->rows(step->position), stages);
+        use(step->position, text, priors, stages, recipe);
+    }
+}
+
+PlotData eta(const Trace& trace, const std::stop_token&) {
+    PlotData plot;
+    plot.x.title = "Quality q";
+    plot.y.title = "η";
+    const PriorSet* set = setOf(trace);
+    if (set == nullptr) {
+        plot.empty = kNoBank;
+        return plot;
+    }
+    Series law = curve("log q/(1−q), clamped", -1), points = curve("priors", -2, SeriesKind::Points), capped = curve("η at the cap", 1, SeriesKind::Points);
+    for (int i = 0; i <= 200; ++i) {
+        Prior prior;
+        prior.quality = 0.3 + 0.6999 * i / 200;
+        add(law, prior.quality, compute::etaOf(prior).eta);
+    }
+    for (const auto& m : set->members()) {
+        if (m.prior->unusable) continue;
+        add(m.eta.capped ? capped : points, m.prior->quality, m.eta.eta);
+    }
+    sortPoints(points);
+    sortPoints(capped);
+    plot.series = {std::move(law), std::move(points)};
+    if (!capped.x.empty()) plot.series.push_back(std::move(capped));
+    plot.note = "q < 0.5 switches a prior off; the cap is log(0.99/0.01)";
+    return plot;
+}
+
+/// Of a prior's two sides, where it has both.
+double sideRatio(const compute::Factor& factor) {
+    double up = 0, down = 0;
+    int promoted = 0, demoted = 0;
+    for (const double d : factor.delta) (d > 0 ? (up += d, promoted += 1) : (down -= d, demoted += 1));
+    return promoted > 0 && demoted > 0 ? up / promoted / (down / demoted) : 0;
+}
+
+PlotData oneBitError(const Trace& trace, const std::stop_token&) {
+    PlotData plot;
+    plot.x.title = "Mean Δ of promoted ÷ mean |Δ| of demoted";
+    plot.y.title = "Squared error ÷ ‖Δ‖²";
+    const PriorSet* set = setOf(trace);
+    if (set == nullptr) {
+        plot.empty = kNoBank;
+        return plot;
+    }
+    Series law = curve("as many of each", -1), points = curve("priors with both", -2, SeriesKind::Points);
+    const auto share = [](std::span<const double> delta) {
+        double norm = 0;
+        for (const double d : delta) norm += d * d;
+        return norm > 0 ? compute::oneBit(delta).squaredError / norm : 0;
+    };
+    for (int i = 5; i <= 200; ++i) {
+        const double ratio = i / 50.0;
+        const std::array<double, 2> delta{ratio, -1};
+        add(law, ratio, share(delta));
+    }
+    for (const auto& m : set->members())
+        if (const double ratio = sideRatio(*m.factor); ratio > 0) add(points, ratio, share(m.factor->delta));
+    sortPoints(points);
+    plot.series = {std::move(law), std::move(points)};
+    plot.note = "One bit is exact where all magnitudes are equal";
+    return plot;
+}
+
+PlotData ratio(const Trace& trace, const std::stop_token&) {
+    PlotData plot;
+    plot.x.title = "Support n (tokens)";
+    plot.y.title = "Ratio";
+    if (setOf(trace) == nullptr) {
+        plot.empty = kNoBank;
+        return plot;
+    }
+    Series paper = curve("paper: 32n/(n+32), no ids", -1), disk = curve("priors: bytes on disk", -2, SeriesKind::Points);
+    std::size_t largest = 1;
+    for (const BankEntry& entry : trace.session.priors) {
+        if (!entry.content) continue;
+        const compute::IdSpace ids = idsOf(trace, *entry.content);
+        const compute::BankBytes exact = compute::bytesOf(*entry.content, ids, true), small = compute::bytesOf(*entry.content, ids, false);
+        for (std::size_t i = 0; i < entry.content->priors.size(); ++i) {
+            const std::size_t n = compute::resolve(*entry.content->priors[i], ids).tokens.size();
+            if (n == 0 || small.prior[i] == 0) continue;
+            largest = std::max(largest, n);
+            add(disk, static_cast<double>(n), static_cast<double>(exact.prior[i]) / static_cast<double>(small.prior[i]));
+        }
+    }
+    for (std::size_t n = 1; n <= std::max<std::size_t>(200, largest); ++n) add(paper, static_cast<double>(n), compute::paperRatio(n));
+    sortPoints(disk);
+    plot.series = {std::move(paper), std::move(disk)};
+    plot.note = "Bytes on disk count ids, names and contexts; the paper counts signs and one scale";
+    return plot;
+}
+
+PlotData klBounds(const Trace& trace, const std::stop_token& stop) {
+    PlotData plot;
+    plot.x.title = "Position";
+    plot.y.title = "KL(exact‖one-bit) (nats)";
+    plot.y.logarithmic = true;
+    plot.cursorIsPosition = true;
+    if (setOf(trace) == nullptr) {
+        plot.empty = kNoBank;
+        return plot;
+    }
+    Series kl = curve("measured", -2), norm = curve("¼‖d‖²", 1), range = curve("(max d − min d)²/8", 2);
+    forEachRow(trace, stop, [&](Position p, const auto&, const PriorsAt& priors, const auto& stages, const compute::Recipe& recipe) {
+        const OneBitDrift drift = compute::oneBitDrift<float>(priors.terms, recipe.temperature, stages.temperature);
+        const auto x = static_cast<double>(p);
+        add(kl, x, drift.kl);
+        add(norm, x, drift.normBound);
+        add(range, x, drift.rangeBound);
+    });
+    plot.series = {std::move(kl), std::move(norm), std::move(range)};
+    return plot;
+}
+
+PlotData levels(const Trace& trace, const std::stop_token& stop) {
+    PlotData plot;
+    plot.x.title = "Bytes on disk";
+    plot.y.title = "Mean KL (nats)";
+    const auto enabled = std::find_if(trace.session.priors.begin(), trace.session.priors.end(),
+                                      [](const BankEntry& e) { return e.enabled && e.content; });
+    if (enabled == trace.session.priors.end()) {
+        plot.empty = "No bank of the session acts.";
+        return plot;
+    }
+    const auto bank = static_cast<std::size_t>(enabled - trace.session.priors.begin());
+    constexpr std::array kNames{"as it is", "level 1: one bit", "level 2: merged", "level 3: aggregated"};
+    std::string counts;
+    for (const LevelOnTrace& level : levelsOnTrace(trace, bank, stop)) {
+        Series point = curve(kNames[static_cast<std::size_t>(level.level)], level.level, SeriesKind::Points);
+        add(point, static_cast<double>(level.bytes), level.meanKl);
+        plot.series.push_back(std::move(point));
+        counts += (counts.empty() ? "" : ", ") + std::to_string(level.priors);
+    }
+    plot.note = "KL(bank as it is‖at the level); bank '" + enabled->content->name + "'; priors at each level: " + counts;
+    return plot;
+}
+
+PlotData merging(const Trace& trace, const std::stop_token& stop) {
+    PlotData plot;
+    plot.x.title = "Priors before";
+    plot.y.title = "Priors after merging";
+    Series same = curve("nothing merged", -1), third = curve("M/3, as the seed says", 3), points = curve("banks of the session", -2, SeriesKind::Points);
+    double most = 0;
+    for (const BankEntry& entry : trace.session.priors) {
+        if (!entry.content || stop.stop_requested()) continue;
+        const compute::Compressed small = compute::compress(std::span(entry.content.get(), 1), idsOf(trace, *entry.content), {.level = 2});
+        most = std::max(most, static_cast<double>(small.levels.front().priors));
+        add(points, static_cast<double>(small.levels.front().priors), static_cast<double>(small.levels.back().priors));
+    }
+    if (points.x.empty()) {
+        plot.empty = kNoBank;
+        return plot;
+    }
+    for (const double x : {0.0, most}) {
+        add(same, x, x);
+        add(third, x, x / 3);
+    }
+    sortPoints(points);
+    plot.series = {std::move(same), std::move(third), std::move(points)};
+    return plot;
+}
+
+/// The bank as the session has it act: what it says of single priors is theirs, so that a level joins what acts as it acts.
+std::shared_ptr<const Bank> withOverrides(const BankEntry& entry) {
+    const compute::PriorOverrides overrides = readOverrides(entry.overrides, "bank '" + entry.bank + "'");
+    if (overrides.empty()) return entry.content;
+    Bank bank = *entry.content;
+    for (compute::PriorPtr& prior : bank.priors) {
+        const auto own = overrides.find(prior->name);
+        if (own == overrides.end()) continue;
+        Prior changed = *prior;
+        if (own->second.eta) changed.eta = own->second.eta;
+        changed.enabled = own->second.enabled.value_or(changed.enabled);
+        prior = std::make_shared<const Prior>(std::move(changed));
+    }
+    return std::make_shared<const Bank>(std::move(bank));
+}
+
+constexpr std::array kRows = {
+    BankFigureRow{"bank_eta", "η against quality", "η = log(q/(1−q)), clamped to [0, log(0.99/0.01)]", "R8", eta},
+    BankFigureRow{"bank_onebit_error", "One-bit error", "Σ(Δ − α sign Δ)²/Σ Δ², α = mean |Δ|", "R9", oneBitError},
+    BankFigureRow{"bank_kl_bounds", "KL of one bit and its bounds", "KL(p̂‖p̂ one-bit) ≤ ¼‖d‖², ≤ (max d − min d)²/8", "R9", klBounds},
+    BankFigureRow{"bank_ratio", "Compression against support", "32n/(n+32); bytes exact ÷ bytes one-bit", "R9", ratio},
+    BankFigureRow{"bank_levels", "KL against bytes", "mean KL(p̂‖p̂ at the level) over the steps", "R10", levels},
+    BankFigureRow{"bank_merging", "Merging", "one-bit cosine > 0.9 within a context and task", "R10", merging},
+};
+
+}  // namespace
+
+std::span<const BankFigureRow> bankFigures() { return kRows; }
+
+PlotData makeBankFigure(const BankFigureRow& row, const Trace& trace, const std::stop_token& stop) {
+    PlotData plot = row.make(trace, stop);
+    plot.id = row.id;
+    plot.title = row.title;
+    return plot;
+}
+
+std::vector<LevelOnTrace> levelsOnTrace(const Trace& trace, std::size_t bank, const std::stop_token& stop) {
+    const BankEntry& entry = trace.session.priors.at(bank);
+    std::vector<LevelOnTrace> out;
+    const std::int64_t vocabulary = trace.store->vocabulary();
+    const std::shared_ptr<const Bank> acting = withOverrides(entry);
+    for (int level = 0; level <= 3 && !stop.stop_requested(); ++level) {
+        LevelOnTrace on{.level = level};
+        Session session = trace.session;
+        const compute::Compressed small = compute::compress(std::span(acting.get(), 1), idsOf(trace, *acting), {.level = std::max(level, 1)});
+        const compute::LevelReport& report = small.levels.at(static_cast<std::size_t>(level));
+        on.priors = report.priors;
+        on.bytes = report.bytes;
+        on.paperRatio = report.paperRatio;
+        on.trueRatio = report.trueRatio;
+        if (level > 0) {
+            session.priors[bank].content = std::make_shared<const Bank>(small.bank);
+            session.priors[bank].overrides = OrderedJson::object();
+        }
+        const PriorSetPtr other = priorSetOf(session, trace.tokenizer.get(), vocabulary);
+        PriorsAt at;
+        on.steps = level == 0 ? static_cast<std::int64_t>(trace.steps.size()) : 0;
+        if (level > 0) forEachRow(trace, stop, [&](Position p, const compute::ContextText& text, const PriorsAt& priors, const auto& stages, const compute::Recipe& recipe) {
+            at.look(other.get(), text, p);
+            const double kl = compute::driftBetween<float>(priors.terms, at.terms, recipe.temperature, stages.temperature).kl;
+            on.meanKl += kl;
+            on.largestKl = std::max(on.largestKl, kl);
+            ++on.steps;
+        });
+        if (on.steps > 0) on.meanKl /= static_cast<double>(on.steps);
+        out.push_back(on);
+    }
+    return out;
+}
+
+}  // namespace counterpoint::model

@@ -1,0 +1,237 @@
+// `counterpoint bank report` and `bank compress`: the JSON of SPEC.md 3, what is said of entries that become nothing,
+// and that the person's bank stays what it is.
+
+#include <QFileInfo>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tests/app/program.h"
+
+using namespace counterpoint::tests;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+/// Ids from `from` on with alternating signs.
+Json deltas(int from, int n, double magnitude) {
+    Json out = Json::object();
+    for (int i = 0; i < n; ++i) out[std::to_string(from + i)] = i % 2 == 0 ? magnitude : -magnitude;
+    return out;
+}
+
+Json bankOf(const Json& priors) { return {{"format", "counterpoint.bank/1"}, {"name", "a bank"}, {"priors", priors}}; }
+
+Json idsBank() {
+    Json uneven = {{"1", 1.0}, {"2", -3.0}};
+    return bankOf({{{"name", "even"}, {"quality", 0.75}, {"delta", deltas(10, 20, 0.5)}},
+                   {{"name", "uneven"}, {"quality", 0.999}, {"task", "math"}, {"delta", uneven}},
+                   {{"name", "as even"}, {"quality", 0.6}, {"delta", deltas(10, 20, 1)}},
+                   {{"name", "certain"}, {"quality", 1}, {"task", "other"}, {"delta", deltas(100, 5, 1)}}});
+}
+
+QStringList keysOf(const Json& object) {
+    QStringList keys;
+    for (const auto& [key, value] : object.items()) keys += QString::fromStdString(key);
+    return keys;
+}
+
+}  // namespace
+
+class TestBankCommand : public QObject {
+    Q_OBJECT
+    QTemporaryDir m_scratch;
+    QString path(const char* name) const { return m_scratch.filePath(QString::fromLatin1(name)); }
+    QString written(const char* name, const Json& bank) const {
+        write(path(name), QByteArray::fromStdString(bank.dump(1)));
+        return path(name);
+    }
+    static Finished bank(const QStringList& words) { return runProgram(QStringList{QStringLiteral("bank")} + words); }
+    static Finished report(const QString& file, const QStringList& more = {}) {
+        return bank(QStringList{QStringLiteral("report"), file} + more);
+    }
+    static Finished compress(const QString& file, const QString& out, const QStringList& more = {}) {
+        return bank(QStringList{QStringLiteral("compress"), file, QStringLiteral("--out"), out} + more);
+    }
+    static QStringList demoTokenizer() {
+        return {QStringLiteral("--tokenizer"), QStringLiteral(COUNTERPOINT_SOURCE_DIR "/resources/demo/base")};
+    }
+
+  private Q_SLOTS:
+    void init() { failOnAnyWarning(); }
+
+    void reports() {
+        const Finished finished = report(written("a.bank.json", idsBank()));
+        COMPARE_CODE(finished, 0);
+        QCOMPARE(finished.errorLines(), 1);  // a quality of 1 makes η infinite
+        QVERIFY2(
+            finished.err.startsWith("counterpoint: warning: prior 'certain'") && finished.err.count("'certain'") == 1,
+            finished.err.constData());
+        const Json json = Json::parse(finished.out.toStdString());
+        QVERIFY(json["name"] == Json("a bank"));
+        QCOMPARE(json["priors"].size(), std::size_t(4));
+        const QStringList keys{"name",        "n",          "alpha", "eta",          "eta_raw",
+                               "paper_ratio", "true_ratio", "bytes", "squared_error"};
+        for (const QString& key : keys) QVERIFY2(keysOf(json["priors"][0]).contains(key), qPrintable(key));
+        for (const QString& key : keys.sliced(1)) QVERIFY2(keysOf(json["bank"]).contains(key), qPrintable(key));
+        const Json &even = json["priors"][0], &uneven = json["priors"][1], &certain = json["priors"][3],
+                   &all = json["bank"];
+        QVERIFY(even["n"] == Json(20));
+        QCOMPARE(even["alpha"].get<double>(), 0.5);
+        QCOMPARE(even["squared_error"].get<double>(), 0.0);
+        QCOMPARE(even["eta"].get<double>(), std::log(3.0));
+        QCOMPARE(even["paper_ratio"].get<double>(), 640.0 / 52);
+        QCOMPARE(even["true_ratio"].get<double>(), even["exact_bytes"].get<double>() / even["bytes"].get<double>());
+        QVERIFY(even["true_ratio"].get<double>() < even["paper_ratio"].get<double>());
+        QCOMPARE(uneven["alpha"].get<double>(), 2.0);
+        QCOMPARE(uneven["squared_error"].get<double>(), 2.0);
+        QCOMPARE(uneven["eta"].get<double>(), std::log(0.99 / 0.01));
+        QVERIFY(std::abs(uneven["eta_raw"].get<double>() - std::log(999.0)) < 1e-9);
+        QVERIFY(certain["eta_raw"] == Json("inf"));
+        QVERIFY(all["n"] == Json(47));
+        QCOMPARE(all["squared_error"].get<double>(), 2.0);
+        QCOMPARE(all["paper_ratio"].get<double>(), 32.0 * 47 / (47 + 4 * 32));
+        QCOMPARE(all["alpha"].get<double>(), (20 * 0.5 + 2 * 2 + 20 * 1 + 5 * 1) / 47);
+    }
+
+    // What the report says one bit a token takes is the size of the file that level 1 writes; exact, of the one as it
+    // is.
+    void bytesAreThoseOfFiles() {
+        const QString file = written("b.bank.json", idsBank()), out = path("b1.bank.safetensors");
+        const Json all = Json::parse(report(file).out.toStdString())["bank"];
+        const Finished finished = compress(file, out, {QStringLiteral("--level"), QStringLiteral("1")});
+        COMPARE_CODE(finished, 0);
+        QVERIFY(all["bytes"] == Json(QFileInfo(out).size()));
+        const Json levels = Json::parse(finished.out.toStdString())["levels"];
+        QCOMPARE(levels.size(), std::size_t(2));
+        QVERIFY(levels[0]["bytes"] == all["exact_bytes"]);
+        QVERIFY(levels[1]["bytes"] == all["bytes"]);
+        QVERIFY(levels[1]["paper_ratio"] == all["paper_ratio"]);
+        QVERIFY(levels[1]["squared_error"] == all["squared_error"]);
+    }
+
+    void compresses() {
+        const QString file = written("c.bank.json", idsBank()), out = path("c2.bank.safetensors");
+        const QByteArray before = contents(file);
+        const Finished finished = compress(file, out);
+        COMPARE_CODE(finished, 0);
+        QCOMPARE(finished.errorLines(), 1);
+        QCOMPARE(contents(file), before);
+        const Json json = Json::parse(finished.out.toStdString());
+        QCOMPARE(json["levels"].size(), std::size_t(3));
+        for (int level = 0; level < 3; ++level) {
+            const Json& one = json["levels"][std::size_t(level)];
+            QVERIFY(one["level"] == Json(level));
+            for (const char* key : {"priors", "bytes", "paper_ratio", "true_ratio", "merged"})
+                QVERIFY2(one.contains(key), key);
+        }
+        QVERIFY(json["levels"][2]["merged"] == Json::parse(R"([["even", "as even"]])"));
+        QVERIFY(json["levels"][2]["priors"] == Json(3));
+        QVERIFY(json["levels"][2]["bytes"] == Json(QFileInfo(out).size()));
+        const Json again = Json::parse(report(out).out.toStdString());
+        QVERIFY(again["bank"]["level"] == Json(2));
+        QVERIFY(again["priors"][0]["name"] == Json("even (+1)"));
+        const double eta = std::log(3.0) + std::log(1.5);
+        QVERIFY(std::abs(again["priors"][0]["eta"].get<double>() - eta) < 1e-12);
+        QVERIFY(std::abs(again["priors"][0]["alpha"].get<double>() - (std::log(3.0) * 0.5 + std::log(1.5)) / eta) <
+                1e-12);
+    }
+
+    void levelsAndKeep() {
+        const QString file = written("d.bank.json", idsBank());
+        const Finished size = compress(file, path("d.json"), {QStringLiteral("--keep"), QStringLiteral("size")});
+        COMPARE_CODE(size, 0);
+        const Json kept = Json::parse(contents(path("d.json")).toStdString());
+        QVERIFY(std::abs(kept["priors"][0]["eta"].get<double>() - (std::log(3.0) + std::log(1.5)) / 2) < 1e-12);
+        QCOMPARE(kept["priors"][0]["delta"]["10"].get<double>(), 0.75);
+        const Finished third = compress(file, path("d3.bank.json"), {QStringLiteral("--level=3")});
+        COMPARE_CODE(third, 0);
+        QCOMPARE(Json::parse(third.out.toStdString())["levels"].size(), std::size_t(4));
+    }
+
+    void textsWithAndWithoutTokenizer() {
+        const Json texts = {{"name", "texts"},
+                            {"quality", 0.75},
+                            {"policy", "single token with a leading space"},
+                            {"promote", {"the", "was", 300}}};
+        const QString file = written("e.bank.json", bankOf(Json::array({texts})));
+        const Finished blind = report(file);
+        COMPARE_CODE(blind, 0);
+        QCOMPARE(blind.errorLines(), 1);
+        QVERIFY2(blind.err.contains("'texts'") && blind.err.contains("without a tokenizer"), blind.err.constData());
+        const Json seen = Json::parse(blind.out.toStdString())["priors"][0];
+        QVERIFY(seen["n"] == Json(1));
+        QCOMPARE(seen["problems"].size(), std::size_t(2));
+        const Finished read = report(file, demoTokenizer());
+        COMPARE_CODE(read, 0);
+        QVERIFY2(read.err.isEmpty(), read.err.constData());
+        QVERIFY(Json::parse(read.out.toStdString())["priors"][0]["n"] == Json(3));
+        COMPARE_CODE(compress(file, path("e1.bank.json"), demoTokenizer()), 0);
+        const Json small = Json::parse(contents(path("e1.bank.json")).toStdString());
+        QVERIFY(small["priors"][0]["delta"] == Json::parse(R"({"265": 1.0, "281": 1.0, "300": 1.0})"));
+        QVERIFY(small["tokenizer"].is_string());  // from now on its ids belong to that one
+    }
+
+    void problemsAreBounded() {
+        Json priors = {{{"name", "good"}, {"delta", {{"1", 1}}}}};
+        for (int i = 0; i < 30; ++i) priors.push_back({{"name", "p" + std::to_string(i)}, {"promote", {"the"}}});
+        const Finished finished = report(written("f.bank.json", bankOf(priors)));
+        COMPARE_CODE(finished, 0);
+        QCOMPARE(finished.errorLines(), 21);
+        QVERIFY2(finished.err.contains("10 more priors have problems"), finished.err.constData());
+    }
+
+    void nothingUsable_data() {
+        QTest::addColumn<QByteArray>("bank");
+        QTest::addColumn<QByteArray>("said");
+        QTest::newRow("texts without a tokenizer")
+            << QByteArray(R"({"format":"counterpoint.bank/1","priors":[{"name":"a","promote":["the"]}]})")
+            << QByteArray("--tokenizer DIR");
+        QTest::newRow("no priors") << QByteArray(R"({"format":"counterpoint.bank/1","priors":[]})")
+                                   << QByteArray("no priors");
+        QTest::newRow("no bank") << QByteArray(R"({"format":"counterpoint.session/1"})") << QByteArray("no bank");
+        QTest::newRow("no JSON") << QByteArray("priors") << QByteArray("g.bank.json");
+    }
+    void nothingUsable() {
+        QFETCH(QByteArray, bank);
+        QFETCH(QByteArray, said);
+        write(path("g.bank.json"), bank);
+        for (const Finished& finished :
+             {report(path("g.bank.json")), compress(path("g.bank.json"), path("g2.bank.json"))}) {
+            COMPARE_CODE(finished, 1);
+            QCOMPARE(finished.errorLines(), 1);
+            QVERIFY2(finished.err.contains(said) && finished.out.isEmpty(), finished.err.constData());
+        }
+        QVERIFY(!QFileInfo::exists(path("g2.bank.json")));
+    }
+
+    void neverOverTheBankItself() {
+        const QString file = written("h.bank.json", idsBank());
+        QVERIFY(QFile::link(file, path("link.bank.json")));
+        const QByteArray before = contents(file);
+        for (const QString& out : {file, path("link.bank.json"), path("./h.bank.json")}) {
+            const Finished finished = compress(file, out);
+            COMPARE_CODE(finished, 2);
+            QCOMPARE(finished.errorLines(), 1);
+            QVERIFY2(finished.err.contains("bank itself"), finished.err.constData());
+        }
+        QCOMPARE(contents(file), before);
+    }
+
+    void ofAnotherTokenizer() {
+        Json foreign = idsBank();
+        foreign["tokenizer"] = "another";
+        foreign["priors"][0]["promote"] = {"the"};
+        foreign["priors"][0]["policy"] = "first token with a leading space";
+        const QString file = written("i.bank.json", foreign);
+        const Finished said = report(file, demoTokenizer());
+        COMPARE_CODE(said, 0);
+        QVERIFY2(said.err.contains("another tokenizer"), said.err.constData());
+        const Finished refused = compress(file, path("i2.bank.json"), demoTokenizer());
+        COMPARE_CODE(refused, 1);
+        QVERIFY2(refused.err.contains("made for another tokenizer") && !QFileInfo::exists(path("i2.bank.json")),
+                 refused.err.constData());
+    }
+};
+
+QTEST_GUILESS_MAIN(TestBankCommand)
+#include "tst_bankcommand.moc"
