@@ -1,11 +1,13 @@
 #include "model/bankedit.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <unordered_set>
 #include <utility>
 
 #include "compute/error.h"
-#include "compute/priors/hierarchy.h"
+#include "compute/priors/onebit.h"
 
 namespace counterpoint::model {
 
@@ -87,9 +89,11 @@ std::string freePriorName(const Bank& bank, const std::string& wanted) {
     std::unordered_set<std::string_view> names;
     for (const PriorPtr& p : bank.priors) names.insert(p->name);
     if (!wanted.empty() && !names.contains(wanted)) return wanted;
+    std::string stem = wanted.empty() ? "prior" : wanted;  // of "prefer get 2": "prefer get"
+    if (const auto end = stem.find_last_not_of("0123456789"); end != std::string::npos && end > 0 && stem[end] == ' ')
+        stem.resize(end);
     for (std::size_t n = 2;; ++n)
-        if (std::string name = (wanted.empty() ? "prior" : wanted) + " " + std::to_string(n); !names.contains(name))
-            return name;
+        if (std::string name = stem + " " + std::to_string(n); !names.contains(name)) return name;
 }
 
 Session withPrior(Session session, std::size_t bank, std::size_t index, Prior prior) {
@@ -193,37 +197,49 @@ Session withSplit(Session session, std::size_t bank, std::size_t index, std::spa
     return session;
 }
 
-Session withMerged(Session session, std::size_t bank, std::span<const std::size_t> indices,
-                   const compute::IdSpace& ids) {
+Session withMerged(Session session, std::size_t bank, std::span<const std::size_t> indices, const compute::IdSpace& ids) {
     const Bank& whole = bankAt(session, bank);
-    Bank chosen = whole;
-    chosen.priors.clear();
-    for (const std::size_t i : indices) {
-        Prior prior = *whole.priors.at(i);
-        const PriorOverride said = overrideOf(session.priors[bank], prior.name);
-        prior.enabled = isOn(prior, said);
-        if (said.eta) prior.eta = said.eta;
-        chosen.priors.push_back(shared(std::move(prior)));
-    }
-    constexpr double kAnyCosine = -2;
-    const compute::Compressed joined = compute::compress(
-        std::span(&chosen, 1), ids, {.level = 2, .threshold = kAnyCosine, .keep = compute::Keep::Product});
-    if (joined.bank.priors.size() != 1) {
-        std::string why = "priors of different tasks or contexts, and such as are off, stay apart";
-        for (const compute::LevelReport& level : joined.levels)
-            if (!level.apart.empty()) why = level.apart.front();
-        while (why.ends_with('.')) why.pop_back();
-        throw Error({.where = std::to_string(indices.size()) + " priors",
-                     .what = "they cannot be joined: " + why,
+    const auto refuse = [&](const std::string& name, const std::string& what) {
+        throw Error({.where = "prior '" + name + "'",
+                     .what = what,
                      .expected = {},
                      .found = {},
                      .advice = "select priors of one task and context that act",
                      .details = {}});
+    };
+    const Prior& first = *whole.priors.at(indices.front());
+    Prior one;
+    one.name = first.name;
+    one.kind = first.kind;
+    one.task = first.task;
+    one.when = first.when;
+    one.quality = one.confidence = 0;
+    std::map<compute::TokenId, double> says;   // Σ η_i α_i s_i
+    double etas = 0, scales = 0;
+    const double share = 1.0 / static_cast<double>(indices.size());
+    for (const std::size_t i : indices) {
+        const Prior& prior = *whole.priors.at(i);
+        if (prior.task != first.task || prior.when != first.when)
+            refuse(prior.name, "it has another task or context than '" + first.name + "', so they cannot be joined");
+        const PriorOverride said = overrideOf(session.priors[bank], prior.name);
+        const compute::Eta eta = compute::etaOf(prior, said.eta);
+        const compute::Factor factor = compute::resolve(prior, ids);
+        if (!isOn(prior, said) || eta.off || eta.eta == 0 || factor.tokens.empty())
+            refuse(prior.name, "it does not act, so it cannot be joined");
+        const compute::OneBit bits = compute::oneBit(factor.delta);
+        for (std::size_t k = 0; k < factor.tokens.size(); ++k) says[factor.tokens[k]] += eta.eta * bits.alpha * bits.sign[k];
+        etas += std::abs(eta.eta);
+        scales += std::abs(eta.eta) * bits.alpha;
+        one.quality += share * prior.quality;
+        one.confidence += share * prior.confidence;
+        one.merged.push_back(prior.name);
     }
-    Prior one = *joined.bank.priors.front();
-    const std::size_t first = indices.front();
+    one.eta = etas;
+    for (const auto& [token, sum] : says)
+        if (sum != 0) one.delta.emplace_back(token, std::copysign(scales / etas, sum));
+    const std::size_t place = indices.front();
     session = withoutPriors(std::move(session), bank, indices);
-    return withNewPrior(std::move(session), bank, first, std::move(one));
+    return withNewPrior(std::move(session), bank, place, std::move(one));
 }
 
 PriorOverride overrideOf(const BankEntry& entry, const std::string& prior) {

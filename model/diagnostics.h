@@ -15,7 +15,7 @@ namespace counterpoint::model {
 struct DiagnosticRow {
     std::string_view id;        ///< "drift", "distribution", "ledger", …
     std::string_view title;
-    std::string_view dock;      ///< dock it stands in: "distribution", "trace", "ledger"
+    std::string_view dock;      ///< dock it stands in: "distribution", "trace", "ledger", "priors"
     std::string_view equation;  ///< shown on hover: "KL(p̂‖p_b)"
     std::string_view source;    ///< rule number
     PlotData (*make)(const Trace& trace, const View& view);

@@ -75,7 +75,7 @@ View viewFromJson(const OrderedJson& json) {
     view.topCount = std::clamp(view.topCount, 1, 20);
     if (const auto prior = json.find("prior"); prior != json.end() && prior->is_object()) {
         const auto bank = prior->find("bank"), name = prior->find("name");
-        if (bank != prior->end() && bank->is_number_unsigned() && bank->get<std::uint64_t>() < 1000 && name != prior->end() && name->is_string()) {
+        if (bank != prior->end() && bank->is_number_integer() && bank->get<std::int64_t>() >= 0 && bank->get<std::int64_t>() < 1000 && name != prior->end() && name->is_string()) {
             view.priorBank = bank->get<int>();
             view.prior = name->get<std::string>();
         }

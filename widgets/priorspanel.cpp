@@ -1,6 +1,7 @@
 #include "widgets/priorspanel.h"
 
 #include <QAction>
+#include <QApplication>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
@@ -628,6 +629,8 @@ bool PriorsPanel::eventFilter(QObject* watched, QEvent* event) {
         }
         return false;
     }
+    const QWidget* focus = QApplication::focusWidget();
+    if (focus != nullptr && focus != m_view && m_view->isAncestorOf(focus)) return false;  // a cell's editor has it
     const auto act = [&](Command command) {
         attempt(
             m_document, [&] { run(command); }, "priors");

@@ -114,8 +114,8 @@ class TestWindowPriors : public QObject {
         const BankFolder folder;
         Editor o(folder);
         QCOMPARE(o.column(PriorsTable::Name), (QStringList{"vowels", "after b", "doubtful", "certain"}));
-        QCOMPARE(o.column(PriorsTable::EtaColumn), (QStringList{"2.197", "1.386", "off", "≤ 4.595"}));
-        QCOMPARE(o.column(PriorsTable::Effective), (QStringList{"2.197", "0.6931", "–", "4.595"}));
+        QCOMPARE(o.column(PriorsTable::EtaColumn), (QStringList{"2.1972", "1.3863", "off", "≤ 4.5951"}));
+        QCOMPARE(o.column(PriorsTable::Effective), (QStringList{"2.1972", "0.6931", "–", "4.5951"}));
         QCOMPARE(o.column(PriorsTable::Support), (QStringList{"4", "1", "1", "1"}));
         QCOMPARE(o.column(PriorsTable::Hits), (QStringList{"0", "0", "0", "0"}));
         QVERIFY(o.table().index(3, PriorsTable::Name).data(Qt::ToolTipRole).toString().contains("id 99"));
@@ -157,7 +157,7 @@ class TestWindowPriors : public QObject {
         const double before = o.document.trace()->steps.back()->logProb;
         o.type(0, PriorsTable::EtaColumn, "3,5");  // a comma is a decimal mark too
         QCOMPARE(o.said("vowels").eta.value_or(0), 3.5);
-        QCOMPARE(o.cell(0, PriorsTable::EtaColumn), QString("3.500"));
+        QCOMPARE(o.cell(0, PriorsTable::EtaColumn), QString("3.5000"));
         QVERIFY(o.table().index(0, PriorsTable::EtaColumn).data(Qt::FontRole).value<QFont>().bold());
         QVERIFY(!o.document.bankModified(0));
         o.settle();
@@ -168,7 +168,7 @@ class TestWindowPriors : public QObject {
         o.document.undo();
         QVERIFY(!o.said("vowels").eta);
         QVERIFY(!o.document.canUndo());
-        QCOMPARE(o.cell(0, PriorsTable::EtaColumn), QString("2.197"));
+        QCOMPARE(o.cell(0, PriorsTable::EtaColumn), QString("2.1972"));
         o.document.redo();
         o.click(0, PriorsTable::Name);
         o.action("priors.resetEta")->trigger();
@@ -181,7 +181,7 @@ class TestWindowPriors : public QObject {
         Editor o(folder);
         o.type(0, PriorsTable::Quality, "0.75");
         QCOMPARE(o.prior(0).quality, 0.75);
-        QCOMPARE(o.cell(0, PriorsTable::EtaColumn), QString("1.099"));
+        QCOMPARE(o.cell(0, PriorsTable::EtaColumn), QString("1.0986"));
         o.type(1, PriorsTable::Name, "behind b");
         QCOMPARE(o.prior(1).name, std::string("behind b"));
         QCOMPARE(o.document.view().prior, std::string("behind b"));
@@ -312,7 +312,10 @@ class TestWindowPriors : public QObject {
         QTest::keyClick(entry, Qt::Key_Return, Qt::ShiftModifier);
         QCOMPARE(o.prior(1).demote.at(0).text, std::string("d"));
         QCOMPARE(entries->rowCount(), 2);
-        entries->selectRow(0);
+        detail->ensureWidgetVisible(entries);
+        QTest::mouseClick(entries->viewport(), Qt::LeftButton, {},
+                          entries->visualItemRect(entries->item(0, 0)).center());
+        QCOMPARE(entries->selectionModel()->selectedRows().size(), 1);
         QTest::keyClick(entries, Qt::Key_Delete);
         QVERIFY(o.prior(1).promote.empty());
         auto* pattern = detail->findChild<QLineEdit*>("prior.pattern");
@@ -445,7 +448,7 @@ class TestWindowPriors : public QObject {
             compute::Prior prior;
             prior.name = "prior " + std::to_string(i);
             prior.kind = i % 2 == 0 ? "even" : "odd";
-            prior.quality = 0.5 + 0.4 * i / kPriors;
+            prior.quality = 0.6 + 0.3 * i / kPriors;
             for (int k = 0; k < 10; ++k) prior.promote.push_back({.text = {}, .id = (i + k) % 26});
             if (i % 200 != 0) {
                 prior.when.kind = compute::ContextKind::Regex;

@@ -86,6 +86,7 @@ class TestBankEdit : public QObject {
         }
         QCOMPARE(freePriorName(*s.priors[0].content, "a"), std::string("a 2"));
         QCOMPARE(freePriorName(*s.priors[0].content, "d"), std::string("d"));
+        QCOMPARE(freePriorName(*sessionOf({prior("a 2", {}), prior("a 3", {})}).priors[0].content, "a 2"), std::string("a 4"));
     }
 
     void whatCouldNotBeReadIsNotEdited() {
@@ -130,7 +131,7 @@ class TestBankEdit : public QObject {
         QVERIFY(std::abs(at(s, 0).eta.value_or(0) - 2 * std::log(3.0)) < 1e-12);
         QCOMPARE(at(s, 1).name, std::string("c"));
         const Session other = sessionOf({prior("a", {{1, 1}}, 0.75, "one"), prior("b", {{1, 1}}, 0.75, "two")});
-        QVERIFY(refusal([&] { withMerged(other, 0, two, {}); }).contains("cannot be joined"));
+        QVERIFY(refusal([&] { withMerged(other, 0, two, {}); }).contains("another task or context"));
     }
 
     void switchesSayNoMoreThanIsNeeded() {
