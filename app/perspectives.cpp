@@ -91,7 +91,6 @@ void Perspectives::layOut(const QString& name) {
             tab(ledger, dock("dock.prior_effect"));
             tab(ledger, front);
             tab(dials, dock("dock.prior"));
-            dock("dock.prior")->raise();
         } else if (name == QLatin1String("Routing")) {
             split(rack, dock("dock.routing"), Qt::Vertical);
             split(text, activity, Qt::Vertical);
@@ -120,6 +119,7 @@ void Perspectives::layOut(const QString& name) {
         d->hide();
     }
     (name == QLatin1String("Priors") ? dock("dock.prior_effect") : front)->raise();
+    if (name == QLatin1String("Priors")) dock("dock.prior")->raise();
     m_first = true;
     proportion();
 }
@@ -151,7 +151,7 @@ void Perspectives::proportion() {
     if (m_current == QLatin1String("Priors")) {
         columns({rack, text, dials}, {rackWidth, middle, dialsWidth});
         columns({distribution, ledger}, {part(61), part(39)});
-        rows({text, dock("dock.priors"), distribution}, {height(19), height(37), height(44)});
+        rows({text, dock("dock.priors"), distribution}, {height(14), height(30), height(56)});
     } else if (m_current == QLatin1String("Routing")) {
         columns({rack, dock("dock.activity"), front, dials}, {rackWidth, part(50), part(50), dialsWidth});
         rows({rack, dock("dock.routing")}, {height(60), height(40)});

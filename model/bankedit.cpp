@@ -197,7 +197,8 @@ Session withSplit(Session session, std::size_t bank, std::size_t index, std::spa
     return session;
 }
 
-Session withMerged(Session session, std::size_t bank, std::span<const std::size_t> indices, const compute::IdSpace& ids) {
+Session withMerged(Session session, std::size_t bank, std::span<const std::size_t> indices,
+                   const compute::IdSpace& ids) {
     const Bank& whole = bankAt(session, bank);
     const auto refuse = [&](const std::string& name, const std::string& what) {
         throw Error({.where = "prior '" + name + "'",
@@ -214,7 +215,7 @@ Session withMerged(Session session, std::size_t bank, std::span<const std::size_
     one.task = first.task;
     one.when = first.when;
     one.quality = one.confidence = 0;
-    std::map<compute::TokenId, double> says;   // Σ η_i α_i s_i
+    std::map<compute::TokenId, double> says;  // Σ η_i α_i s_i
     double etas = 0, scales = 0;
     const double share = 1.0 / static_cast<double>(indices.size());
     for (const std::size_t i : indices) {
@@ -227,7 +228,8 @@ Session withMerged(Session session, std::size_t bank, std::span<const std::size_
         if (!isOn(prior, said) || eta.off || eta.eta == 0 || factor.tokens.empty())
             refuse(prior.name, "it does not act, so it cannot be joined");
         const compute::OneBit bits = compute::oneBit(factor.delta);
-        for (std::size_t k = 0; k < factor.tokens.size(); ++k) says[factor.tokens[k]] += eta.eta * bits.alpha * bits.sign[k];
+        for (std::size_t k = 0; k < factor.tokens.size(); ++k)
+            says[factor.tokens[k]] += eta.eta * bits.alpha * bits.sign[k];
         etas += std::abs(eta.eta);
         scales += std::abs(eta.eta) * bits.alpha;
         one.quality += share * prior.quality;

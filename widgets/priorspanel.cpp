@@ -18,7 +18,7 @@
 namespace counterpoint::widgets {
 namespace {
 
-constexpr int kRowHeight = 20, kCellPadding = 12, kLeastName = 110;
+constexpr int kRowHeight = 20, kCellPadding = 12, kLeastName = 110, kMostName = 360;
 constexpr double kMostWeight = 1e6;
 
 QToolButton* actionButton(QAction* action, bool words) {
@@ -227,6 +227,7 @@ void PriorsPanel::makeTable() {
     m_view->setDropIndicatorShown(true);
     m_view->setContextMenuPolicy(Qt::CustomContextMenu);
     m_view->installEventFilter(this);
+    m_view->viewport()->installEventFilter(this);
     m_view->verticalHeader()->hide();
     m_view->verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
     m_view->verticalHeader()->setMinimumSectionSize(kRowHeight);
@@ -235,7 +236,6 @@ void PriorsPanel::makeTable() {
     heads->setHighlightSections(false);
     heads->setMinimumSectionSize(24);
     heads->setSectionResizeMode(QHeaderView::Interactive);
-    heads->setSectionResizeMode(PriorsTable::Name, QHeaderView::Stretch);
     const QFontMetrics numbers(m_view->font()), words(heads->font());
     constexpr int kArrow = 10;  // of the column that sorts
     for (int c = PriorsTable::Kind; c < PriorsTable::kColumns; ++c) {
@@ -615,7 +615,14 @@ void PriorsPanel::solo(const std::vector<std::size_t>& priors) {
 }
 
 bool PriorsPanel::eventFilter(QObject* watched, QEvent* event) {
-    if (event->type() != QEvent::KeyPress) return QWidget::eventFilter(watched, event);
+    if (m_view == nullptr) return QWidget::eventFilter(watched, event);      // the search line is made before the table
+    if (watched == m_view->viewport() && event->type() == QEvent::Resize) {  // names take what the numbers leave
+        QHeaderView* heads = m_view->horizontalHeader();
+        const int others = heads->length() - heads->sectionSize(PriorsTable::Name);
+        heads->resizeSection(PriorsTable::Name,
+                             std::clamp(m_view->viewport()->width() - others, kLeastName, kMostName));
+    }
+    if (event->type() != QEvent::KeyPress || watched == m_view->viewport()) return QWidget::eventFilter(watched, event);
     const auto* key = static_cast<QKeyEvent*>(event);
     if (watched == m_search) {
         if (key->key() == Qt::Key_Escape && !m_search->text().isEmpty()) {

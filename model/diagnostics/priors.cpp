@@ -95,12 +95,14 @@ PlotData priorEffect(const Trace& trace, const View& view) {
     s.name = view.prior;
     s.kind = SeriesKind::Bars;
     s.colour = -2;
+    std::size_t hits = 0;
     for (const StepPtr& step : trace.steps) {
-        if (!matched(*step, view.prior)) continue;
+        const bool here = matched(*step, view.prior);
+        hits += here ? 1 : 0;
         s.x.push_back(static_cast<double>(step->position));
-        s.y.push_back(step->token == compute::kNoToken ? 0 : addedTo(trace, *prior, step->token));
+        s.y.push_back(here && step->token != compute::kNoToken ? addedTo(trace, *prior, step->token) : 0);
     }
-    if (s.x.empty()) {
+    if (hits == 0) {
         plot.empty = "The prior " + quoted +
                      (prior->acts ? " matches nowhere in this trace."
                                   : " does not act: it is off, has no support, or its weight is 0.");
@@ -108,7 +110,6 @@ PlotData priorEffect(const Trace& trace, const View& view) {
     }
     plot.cursorX = static_cast<double>(view.cursor);
     if (trace.flip) plot.flipX = static_cast<double>(*trace.flip);
-    const std::size_t hits = s.x.size();
     plot.note = "matched " + std::to_string(hits) + " of " + std::to_string(trace.steps.size()) + " positions";
     plot.series.push_back(std::move(s));
     try {

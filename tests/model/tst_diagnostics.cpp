@@ -179,8 +179,8 @@ class TestDiagnostics : public QObject {
         const DiagnosticRow& row = diagnostic("prior_effect");
         const PlotData plot = row.make(trace, nudged(1));
         QVERIFY2(plot.empty.empty(), plot.empty.c_str());
-        QVERIFY(same(plot.series.at(0).x, {1, 3}));
-        QVERIFY(same(plot.series[0].y, {2 * std::log(3.0) / 0.6, 0}));  // position 3 has another token
+        QVERIFY(same(plot.series.at(0).x, {1, 2, 3, 4}));
+        QVERIFY(same(plot.series[0].y, {2 * std::log(3.0) / 0.6, 0, 0, 0}));  // at position 3 stands another token
         QVERIFY2(plot.note.find("matched 2 of 4") != std::string::npos, plot.note.c_str());
         const auto drift = [](const Trace& of) {
             const auto rows = of.store->rows(1);
