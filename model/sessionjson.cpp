@@ -49,13 +49,14 @@ void mergeUnknown(OrderedJson& into, const OrderedJson& unknown) {
     if (unknown.empty()) return;
     auto& entries = into.get_ref<OrderedJson::object_t&>();
     const std::size_t own = entries.size();
-    for (const auto& [key, value] : unknown.items()) {
+    for (const auto& item : unknown.items()) {  // no structured binding: clang 16 captures none
         const auto end = entries.begin() + static_cast<std::ptrdiff_t>(own);
-        const auto present = std::find_if(entries.begin(), end, [&](const auto& entry) { return entry.first == key; });
+        const auto present =
+            std::find_if(entries.begin(), end, [&](const auto& entry) { return entry.first == item.key(); });
         if (present == end)
-            entries.emplace_back(key, value);
-        else if (present->second.is_object() && value.is_object())
-            mergeUnknown(present->second, value);
+            entries.emplace_back(item.key(), item.value());
+        else if (present->second.is_object() && item.value().is_object())
+            mergeUnknown(present->second, item.value());
     }
 }
 

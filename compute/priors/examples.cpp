@@ -87,6 +87,29 @@ double confidenceOf(std::span<const Candidate> chosen, std::span<const Example> 
     return chosen.empty() ? 0 : sum / static_cast<double>(chosen.size());
 }
 
+double movedBy(const PriorTerm& prior, std::span<const float> logProbs, TokenId token) {
+    const auto within = [&](TokenId id) { return id >= 0 && static_cast<std::size_t>(id) < logProbs.size(); };
+    if (!within(token) || !std::isfinite(logProbs[static_cast<std::size_t>(token)])) return 0;
+    constexpr double kLargest = 600;  // e^x of it is finite
+    double own = 0, most = 0;
+    for (std::size_t i = 0; i < prior.tokens.size(); ++i) {
+        if (!within(prior.tokens[i])) continue;
+        const double push = prior.eta * prior.delta[i];
+        most = std::max(most, push);
+        if (prior.tokens[i] == token) own = push;
+    }
+    // Relative to the largest push where e^x alone would overflow: the rest of the row then weighs e^{−shift}.
+    const double shift = most > kLargest ? most : 0;
+    double sum = 0;  // Σ p(v)(e^{ηΔ} − 1)·e^{−shift}
+    for (std::size_t i = 0; i < prior.tokens.size(); ++i) {
+        if (!within(prior.tokens[i])) continue;
+        const double p = std::exp(static_cast<double>(logProbs[static_cast<std::size_t>(prior.tokens[i])]));
+        const double push = prior.eta * prior.delta[i];
+        sum += shift > 0 ? p * (std::exp(push - shift) - std::exp(-shift)) : p * std::expm1(push);
+    }
+    return own - shift - (shift > 0 ? std::log(std::exp(-shift) + sum) : std::log1p(sum));
+}
+
 Quality qualityFrom(int right, int seen) {
     Quality quality;
     quality.seen = std::max(seen, 0);

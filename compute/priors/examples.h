@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "compute/composition/recipe.h"
 #include "compute/export.h"
 #include "compute/step.h"
 
@@ -34,6 +35,10 @@ struct Candidate {
 COUNTERPOINT_API std::vector<Candidate> candidates(std::span<const Example> examples, double priorStrength = 0);
 /// c for the tokens a person ticked; 0 for none.
 COUNTERPOINT_API double confidenceOf(std::span<const Candidate> chosen, std::span<const Example> examples);
+
+/// What a prior alone adds to log p(token) of a row: ηΔ(token) − log(1 + Σ_v p(v)(e^{ηΔ(v)} − 1)), nats. logProbs: [V],
+/// ids outside it do not act. 0 where the row excludes the token: nothing can move it.
+COUNTERPOINT_API double movedBy(const PriorTerm& prior, std::span<const float> logProbs, TokenId token);
 
 struct Quality {
     double mean = 0.5, low = 0, high = 1;  ///< posterior mean and the central 95 % interval

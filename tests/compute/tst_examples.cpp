@@ -165,6 +165,52 @@ class TestExamples : public QObject {
         }
     }
 
+    // Against the definition: log-softmax with the push less log-softmax without it, in float64.
+    void whatAPriorMoves() {
+        std::mt19937_64 random(5);
+        std::uniform_real_distribution<double> uniform(-1, 1);
+        for (int n = 0; n < 200; ++n) {
+            const std::size_t V = 5 + random() % 40;
+            std::vector<double> logits(V), push(V);
+            for (double& x : logits) x = 4 * uniform(random);
+            if (n % 4 == 0) logits[0] = -INFINITY;
+            double z = 0, zPushed = 0;
+            for (double x : logits) z += std::exp(x);
+            std::vector<float> row(V);
+            for (std::size_t v = 0; v < V; ++v) row[v] = float(logits[v] - std::log(z));
+            std::vector<TokenId> tokens;
+            std::vector<double> delta;
+            const double eta = n % 3 == 0 ? 1 : 2.5, size = n % 5 == 0 ? 1e-4 : 2;
+            for (std::size_t v = 0; v < V; v += 1 + random() % 4) {
+                tokens.push_back(TokenId(v));
+                delta.push_back(size * uniform(random));
+                push[v] = eta * delta.back();
+            }
+            tokens.push_back(TokenId(V));  // of no row
+            delta.push_back(3);
+            for (std::size_t v = 0; v < V; ++v) zPushed += std::exp(double(row[v]) + push[v]);
+            const double mass = [&] {
+                double sum = 0;
+                for (float x : row) sum += std::exp(double(x));
+                return sum;
+            }();
+            for (std::size_t v = 0; v < V; ++v) {
+                const double wanted = std::isinf(row[v]) ? 0 : push[v] - std::log(zPushed / mass);
+                const double got = movedBy({"p", eta, tokens, delta}, row, TokenId(v));
+                QVERIFY2(std::abs(got - wanted) < 5e-7, qPrintable(QString("%1 %2").arg(got).arg(wanted)));
+            }
+            QCOMPARE(movedBy({"p", eta, tokens, delta}, row, TokenId(V)), 0.0);
+            QCOMPARE(movedBy({"p", eta, tokens, delta}, row, kNoToken), 0.0);
+        }
+        const std::vector<float> half{float(std::log(0.5)), float(std::log(0.5))};
+        const std::vector<TokenId> first{0};
+        for (const double huge : {590.0, 610.0, 1e5, 1e30}) {
+            const std::vector<double> delta{huge};
+            QVERIFY(std::abs(movedBy({"p", 1, first, delta}, half, 0) - std::log(2.0)) < 1e-6);
+            QVERIFY(std::abs(movedBy({"p", 1, first, delta}, half, 1) / (std::log(2.0) - huge) - 1) < 1e-9);
+        }
+    }
+
     // Central 95 % of Beta(1 + s, 1 + n − s). Closed forms where one parameter is 1: x^a, 1 − (1−x)^b.
     void qualityPosterior() {
         const Quality none = qualityFrom(0, 0);
