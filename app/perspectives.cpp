@@ -83,14 +83,14 @@ void Perspectives::layOut(const QString& name) {
     } else {
         add(rack);
         split(rack, text, Qt::Horizontal);
-        split(text, dials, Qt::Horizontal);
+        split(text, name == QLatin1String("Priors") ? dock("dock.prior") : dials, Qt::Horizontal);
         if (name == QLatin1String("Priors")) {
             split(text, dock("dock.priors"), Qt::Vertical);
             split(dock("dock.priors"), distribution, Qt::Vertical);
             split(distribution, ledger, Qt::Horizontal);
             tab(ledger, dock("dock.prior_effect"));
             tab(ledger, front);
-            tab(dials, dock("dock.prior"));
+            tab(dock("dock.prior"), dials);
         } else if (name == QLatin1String("Routing")) {
             split(rack, dock("dock.routing"), Qt::Vertical);
             split(text, activity, Qt::Vertical);
