@@ -379,7 +379,7 @@ void PriorDetail::readContext(const Prior& prior) {
         m_feature->setCurrentIndex(m_feature->count() - 1);
     }
     const std::size_t hits = m_panel.table().tally().of(prior.name).hits;
-    m_contextText->setText(tr("%1; %2 hits in this trace").arg(breakable(words(compute::describe(when)))).arg(hits));
+    m_contextText->setText(tr("%1; hits in this trace: %2").arg(breakable(words(compute::describe(when)))).arg(hits));
 }
 
 void PriorDetail::readEntries(const Prior&) {

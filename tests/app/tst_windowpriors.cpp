@@ -5,9 +5,7 @@
 #include <QDropEvent>
 #include <QHeaderView>
 #include <QLineEdit>
-#include <QMenu>
 #include <QMimeData>
-#include <QPainter>
 #include <QTableView>
 #include <cmath>
 #include <ctime>
@@ -365,34 +363,6 @@ class TestWindowPriors : public QObject {
             QCOMPARE(plot.series[0].y[i],
                      model::addedTo(trace, *model::shownPrior(trace, o.document.view()), trace.steps[i]->token));
         QVERIFY2(plot.note.find("without") != std::string::npos, plot.note.c_str());
-    }
-
-    void zzPictures() {
-        for (const auto kind : {widgets::ThemeKind::Light, widgets::ThemeKind::Dark})
-            for (const QSize& size : {QSize(1280, 800), QSize(2560, 1440)}) {
-                widgets::applyTheme(*qApp, kind);
-                const BankFolder folder;
-                Editor o(folder);
-                o.window->resize(size);
-                o.decode();
-                o.type(0, PriorsTable::EtaColumn, "1.5");
-                o.settle();
-                o.click(1, PriorsTable::Name);
-                o.document.setCursor(8);
-                for (int i = 0; i < 20; ++i) {
-                    QTest::qWait(20);
-                }
-                o.window->grab().save(QString("/tmp/w8pic_%1_%2.png")
-                                          .arg(size.width())
-                                          .arg(kind == widgets::ThemeKind::Dark ? "dark" : "light"));
-            }
-        widgets::applyTheme(*qApp, widgets::ThemeKind::Light);
-        Opened o(session(), "Priors");
-        o.decode();
-        for (int i = 0; i < 10; ++i) {
-            QTest::qWait(20);
-        }
-        o.window->grab().save("/tmp/w8pic_empty.png");
     }
 
     void matchesAreMarkedInTheStrip() {
