@@ -14,6 +14,7 @@
 #include "app/mainwindow.h"
 #include "compute/version.h"
 #include "widgets/attempt.h"
+#include "widgets/examplesdialog.h"
 #include "widgets/palette.h"
 
 namespace counterpoint::app {
@@ -278,6 +279,13 @@ void MainWindow::buildActions() {
                    d->raise();
                }});
     }
+    a.add({.id = "priors.fromExamples",
+           .menu = tr("Priors"),
+           .text = tr("New prior from examples…"),
+           .help = tr("Make a prior from two sets of texts, preferred and not"),
+           .keys = {},
+           .glyph = Glyph::Plus,
+           .run = [this] { widgets::openExamplesDialog(m_document, this); }});
     a.add({.id = "help.keys",
            .menu = help,
            .text = tr("Keyboard"),

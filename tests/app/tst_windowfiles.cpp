@@ -13,6 +13,7 @@
 #include <QMimeData>
 #include <QProcess>
 #include <QPushButton>
+#include <QTableWidget>
 #include <QTreeView>
 #include <QXmlStreamReader>
 
@@ -363,6 +364,22 @@ class TestWindowFiles : public QObject {
         WAIT_UNTIL(o.document.ready());
         for (std::size_t i = 0; i < 3; ++i) QCOMPARE(o.document.status(i).info.device, std::string("other:1"));
         QVERIFY(o.find<QLabel>("state")->text().contains("other:1"));
+    }
+
+    /// From the registry; the same one when it is asked for again, and the window stays usable.
+    void aPriorFromExamplesIsAskedFor() {
+        Opened o;
+        WAIT_UNTIL(o.document.ready());
+        QAction* action = o.window->actions().action("priors.fromExamples");
+        action->trigger();
+        auto* dialog = o.find<QDialog>("examplesDialog");
+        QVERIFY(dialog != nullptr && dialog->isVisible() && !dialog->isModal());
+        action->trigger();
+        QCOMPARE(o.window->findChildren<QDialog*>("examplesDialog").size(), 1);
+        o.decode();
+        QCOMPARE(dialog->findChild<QTableWidget*>("examples.traces")->rowCount(), 1);
+        dialog->close();
+        WAIT_UNTIL(o.find<QDialog>("examplesDialog") == nullptr);
     }
 };
 

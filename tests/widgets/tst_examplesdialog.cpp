@@ -1,0 +1,364 @@
+// The dialog of a prior from examples, offscreen, under mouse and keys, on a scripted base: files and thumbs in, ticks,
+// Δ and context, the estimate with Stop, and a bank that undo gives back; no file is written.
+#include <QApplication>
+#include <QFileDialog>
+#include <QHeaderView>
+#include <QSignalSpy>
+#include <atomic>
+#include <thread>
+
+#include "compute/files/atomicfile.h"
+#include "tests/model/scripted.h"
+#include "tests/support/fixture.h"
+#include "tests/support/patience.h"
+#include "tests/support/scratch.h"
+#include "widgets/examplesdialog.h"
+#include "widgets/palette.h"
+
+using namespace counterpoint;
+using namespace counterpoint::widgets;
+using namespace counterpoint::tests;
+
+namespace {
+
+constexpr TokenId letter(char c) { return 3 + static_cast<TokenId>(c); }
+constexpr const char* kBank = R"({"format":"counterpoint.bank/1","name":"letters","tokenizer":null,"priors":[]})";
+
+/// A document with a base where every token is as likely, one empty bank, and the dialog on it.
+struct Opened {
+    std::filesystem::path folder;
+    std::shared_ptr<std::atomic<bool>> held = std::make_shared<std::atomic<bool>>(false);
+    std::unique_ptr<model::Document> document;
+    std::unique_ptr<QWidget> window = std::make_unique<QWidget>();
+    ExamplesDialog* dialog = nullptr;
+
+    explicit Opened(std::filesystem::path in, int decoded = 0) : folder(std::move(in)) {
+        compute::writeFile(folder / "letters.bank.json", kBank);
+        lines("good.jsonl", {"babababax", "babababay", "babababaz", "babababaw", "babababau"});
+        lines("bad.jsonl", {"bcbcbcbcx", "bcbcbcbcy", "bcbcbcbcz", "bcbcbcbcw", "bcbcbcbcu"});
+        document = std::make_unique<model::Document>(nullptr, sources());
+        model::Session session = sessionOf({"model"});
+        session.file = folder / "s.session.json";
+        session.priors.resize(1);
+        session.priors[0].bank = "letters.bank.json";
+        session.decoding.maxNewTokens = 6;
+        document->setSession(std::move(session));
+        document->beginHere();
+        [this, decoded] {
+            WAIT_UNTIL(document->ready() && document->session().priors[0].content != nullptr);
+            for (int i = 1; i <= decoded; ++i) {
+                document->generate();
+                WAIT_UNTIL(!document->busy() && document->traces().size() == std::size_t(i) &&
+                           document->trace()->stop == "limit");
+            }
+            openExamplesDialog(*document, window.get(), sources());
+            dialog = window->findChild<ExamplesDialog*>("examplesDialog");
+            QVERIFY(dialog != nullptr && dialog->isVisible() && !dialog->isModal());
+        }();
+    }
+    ~Opened() {
+        *held = false;
+        window.reset();
+    }
+    /// Held: a forward waits as long as it is asked to, or until it is stopped.
+    model::SourceOpener sources() const {
+        Script script;
+        script.logits = [](std::span<const TokenId>, std::span<float>) {};
+        script.onForward = [held = held](std::span<const TokenId> ids) {
+            while (*held && ids.size() > 1) std::this_thread::yield();
+        };
+        return opener({{"model", script}});
+    }
+    void lines(const char* name, const std::vector<std::string>& texts) const {
+        std::string all;
+        for (const std::string& text : texts) all += "{\"text\":\"" + text + "\"}\n";
+        compute::writeFile(folder / name, all);
+    }
+    template <class T>
+    T& find(const char* name) const {
+        T* found = dialog->findChild<T*>(QLatin1String(name));
+        Q_ASSERT(found != nullptr);
+        return *found;
+    }
+    void click(const char* name) const { QTest::mouseClick(&find<QPushButton>(name), Qt::LeftButton); }
+    QString said(const char* name) const { return find<QLabel>(name).text(); }
+    /// Through the file dialog.
+    void choose(const char* addButton, const std::string& file) const {
+        click(addButton);
+        auto& files = find<QFileDialog>("examples.files");
+        QVERIFY(files.isVisible());
+        auto* edit = files.findChild<QLineEdit*>("fileNameEdit");
+        edit->setText(QString::fromStdString((folder / file).string()));
+        QTest::keyClick(edit, Qt::Key_Return);
+        WAIT_UNTIL(dialog->findChild<QFileDialog*>("examples.files") == nullptr);
+    }
+    void bothSets() const {
+        choose("examples.addPreferred", "good.jsonl");
+        choose("examples.addOther", "bad.jsonl");
+        WAIT_UNTIL(dialog->work().proposal() != nullptr && dialog->work().proposal()->problem.empty());
+    }
+    QTableWidget& candidates() const { return find<QTableWidget>("examples.candidates"); }
+    QString cell(int row, int column) const { return candidates().item(row, column)->text(); }
+    int rowOf(TokenId token) const {
+        for (int row = 0; row < candidates().rowCount(); ++row)
+            if (cell(row, 1) == QString::number(token)) return row;
+        return -1;
+    }
+    bool ticked(TokenId token) const { return candidates().item(rowOf(token), 0)->checkState() == Qt::Checked; }
+    const compute::Bank& bank() const { return *document->session().priors[0].content; }
+};
+
+}  // namespace
+
+class TestExamplesDialog : public QObject, Scratch {
+    Q_OBJECT
+  private Q_SLOTS:
+    void initTestCase() { applyTheme(*qApp, ThemeKind::Light); }
+    void init() {
+        failOnAnyWarning();
+        renew();
+    }
+
+    void setsAreReadAndProposed() {
+        const Opened o(folder());
+        QVERIFY(!o.find<QPushButton>("examples.add").isEnabled());
+        QVERIFY(!o.find<QPushButton>("examples.estimate").isEnabled());
+        o.choose("examples.addPreferred", "good.jsonl");
+        WAIT_UNTIL(o.said("examples.problems").contains("no token stands in the not preferred texts"));
+        o.choose("examples.addOther", "bad.jsonl");
+        WAIT_UNTIL(o.candidates().rowCount() == 6);  // a b c and the ends w y z: x and u are held out
+        QCOMPARE(o.said("examples.split"), QString("Training: 3 preferred, 3 not. Held out: 2 preferred, 2 not."));
+        QVERIFY(o.find<QLabel>("examples.problems").isHidden());
+        const auto& sources = o.find<QTableWidget>("examples.sources");
+        QCOMPARE(sources.rowCount(), 2);
+        QCOMPARE(sources.item(0, 0)->text() + sources.item(0, 1)->text() + sources.item(0, 2)->text(),
+                 QString("good.jsonl50"));
+        QCOMPARE(sources.item(1, 0)->text() + sources.item(1, 1)->text() + sources.item(1, 2)->text(),
+                 QString("bad.jsonl05"));
+        QVERIFY(o.ticked(letter('a')) && o.ticked(letter('c')) && !o.ticked(letter('b')) && !o.ticked(letter('y')));
+        QCOMPARE(o.said("examples.count"), QString("2 of 6 ticked"));
+        const int a = o.rowOf(letter('a'));
+        QCOMPARE(o.cell(a, 0), QString("a"));
+        QCOMPARE(o.cell(a, 4), formatCell(12));
+        QCOMPARE(o.cell(a, 5), formatCell(0));
+        QCOMPARE(o.cell(a, 6), QString("3"));
+        QVERIFY(o.cell(o.rowOf(letter('c')), 2).startsWith(QChar(0x2212)));
+        o.find<QTableWidget>("examples.sources").setCurrentCell(1, 0);
+        o.click("examples.remove");
+        WAIT_UNTIL(o.candidates().rowCount() == 0 && o.said("examples.problems").contains("not preferred texts"));
+    }
+
+    void theTableSorts() {
+        const Opened o(folder());
+        o.bothSets();
+        QHeaderView& head = *o.candidates().horizontalHeader();
+        const auto sortBy = [&](int column) {
+            const QPoint at(head.sectionViewportPosition(column) + head.sectionSize(column) / 2, head.height() / 2);
+            QTest::mouseClick(head.viewport(), Qt::LeftButton, {}, at);
+        };
+        sortBy(3);  // log-odds, the largest first
+        QCOMPARE(o.cell(0, 1), QString::number(letter('a')));
+        QCOMPARE(o.cell(5, 1), QString::number(letter('c')));
+        sortBy(3);
+        QCOMPARE(o.cell(0, 1), QString::number(letter('c')));
+        sortBy(0);  // by the token's text
+        QCOMPARE(o.cell(0, 0), QString("a"));
+        QCOMPARE(o.cell(5, 0), QString("z"));
+        QVERIFY(o.ticked(letter('a')) && o.ticked(letter('c')) && !o.ticked(letter('z')));
+    }
+
+    void ticksAreAPersons() {
+        const Opened o(folder());
+        o.bothSets();
+        QTableWidget& table = o.candidates();
+        table.setFocus();
+        table.setCurrentCell(o.rowOf(letter('c')), 0);
+        QTest::keyClick(&table, Qt::Key_Space);
+        QVERIFY(!o.ticked(letter('c')));
+        QCOMPARE(o.said("examples.count"), QString("1 of 6 ticked"));
+        auto& threshold = o.find<NumberField>("examples.threshold");
+        threshold.setFocus();
+        threshold.selectAll();
+        QTest::keyClicks(&threshold, "0.5");
+        QTest::keyClick(&threshold, Qt::Key_Return);
+        QVERIFY(o.ticked(letter('c')) && !o.ticked(letter('y')));  // y is on both sides alike
+        threshold.selectAll();
+        QTest::keyClicks(&threshold, "900");
+        QTest::keyClick(&threshold, Qt::Key_Return);
+        QVERIFY(!o.ticked(letter('a')));
+        QVERIFY(!o.find<QPushButton>("examples.add").isEnabled());
+    }
+
+    void itGoesIntoTheBankAndBack() {
+        const Opened o(folder());
+        o.bothSets();
+        QVERIFY(o.said("examples.quality").contains("q = 0.5"));
+        o.click("examples.estimate");
+        WAIT_UNTIL(o.dialog->work().quality().has_value());
+        const model::QualityEstimate estimate = *o.dialog->work().quality();
+        // A held-out text: 4 of "a" (or "c") of 9, the rest is pushed down a little.
+        QCOMPARE(estimate.positions, 36);
+        QCOMPARE(estimate.ownSeen, 16);
+        QCOMPARE(estimate.ownRight, 16);
+        QCOMPARE(estimate.texts, std::size_t(4));
+        const QString said = o.said("examples.quality");
+        QVERIFY2(said.contains(QString("right at %1 of %2 positions").arg(estimate.right).arg(estimate.seen)),
+                 qPrintable(said));
+        QVERIFY2(said.contains("95 %: " + formatNumber(estimate.counted.low)), qPrintable(said));
+
+        o.find<QLineEdit>("examples.name").setText("likes a");
+        o.find<QLineEdit>("examples.task").setText("letters");
+        QVERIFY(o.dialog->work().quality().has_value());  // words change no quality
+        const bool modified = o.document->bankModified(0);
+        QVERIFY(!modified && !o.document->canUndo());
+        o.click("examples.add");
+        QCOMPARE(o.bank().priors.size(), std::size_t(1));
+        const compute::Prior& prior = *o.bank().priors[0];
+        QCOMPARE(prior.name, std::string("likes a"));
+        QCOMPARE(prior.task, std::string("letters"));
+        QCOMPARE(prior.quality, estimate.q);
+        QCOMPARE(prior.confidence, 1.0);
+        QCOMPARE(prior.delta.size(), std::size_t(2));
+        QVERIFY(prior.source.find("good.jsonl (5 preferred, 0 not)") != std::string::npos);
+        QCOMPARE(o.bank().tokenizer, std::optional<std::string>(ByteTokenizer(300).fingerprint()));
+        QVERIFY(o.said("examples.said").contains("likes a"));
+        QVERIFY(o.document->bankModified(0));
+        QCOMPARE(compute::readFile(o.folder / "letters.bank.json"), std::string(kBank));
+        o.document->undo();
+        QVERIFY(o.bank().priors.empty() && !o.bank().tokenizer && !o.document->canUndo());
+        QVERIFY(!o.document->bankModified(0));
+        o.document->redo();
+        QCOMPARE(o.bank().priors.size(), std::size_t(1));
+        o.click("examples.add");
+        QCOMPARE(o.bank().priors[1]->name, std::string("likes a 2"));
+    }
+
+    void deltaAndContext() {
+        const Opened o(folder());
+        o.bothSets();
+        QVERIFY(!o.find<NumberField>("examples.plus").isEnabled());
+        o.find<QComboBox>("examples.delta").setCurrentIndex(1);
+        auto& plus = o.find<NumberField>("examples.plus");
+        plus.setFocus();
+        plus.selectAll();
+        QTest::keyClicks(&plus, "2.5");
+        QTest::keyClick(&plus, Qt::Key_Return);
+        o.find<QComboBox>("examples.context").setCurrentIndex(1);
+        auto& pattern = o.find<QLineEdit>("examples.pattern");
+        QVERIFY(!pattern.isHidden());
+        pattern.setText("b(");
+        QVERIFY(!o.said("examples.contextProblem").isEmpty());
+        QVERIFY(!o.find<QPushButton>("examples.add").isEnabled());
+        pattern.setText("b$");
+        QVERIFY(o.find<QLabel>("examples.contextProblem").isHidden());
+        o.click("examples.estimate");
+        WAIT_UNTIL(o.dialog->work().quality().has_value());
+        QCOMPARE(o.dialog->work().quality()->seen, 16);  // after a "b" alone
+        QCOMPARE(o.dialog->work().quality()->q, 17.0 / 18);
+        o.click("examples.add");
+        const compute::Prior& prior = *o.bank().priors.at(0);
+        QVERIFY(prior.delta.empty());
+        QCOMPARE(prior.promote, (std::vector<compute::PriorEntry>{{.text = {}, .id = letter('a')}}));
+        QCOMPARE(prior.demote, (std::vector<compute::PriorEntry>{{.text = {}, .id = letter('c')}}));
+        QCOMPARE(prior.deltaPlus, 2.5);
+        QCOMPARE(prior.when.pattern, std::string("b$"));
+        QCOMPARE(prior.quality, 17.0 / 18);
+        pattern.setText("x$");  // what was estimated is of another prior
+        QVERIFY(!o.dialog->work().quality().has_value());
+        o.find<QComboBox>("examples.context").setCurrentIndex(2);
+        for (const char* bad : {"", "b", "1 -2", "99999999999"}) {
+            pattern.setText(QLatin1String(bad));
+            QVERIFY2(o.said("examples.contextProblem").contains("ids"), bad);
+        }
+        pattern.setText("101, 100");
+        o.click("examples.add");
+        QCOMPARE(o.bank().priors.back()->when.ids, (std::vector<TokenId>{101, 100}));
+        QCOMPARE(o.bank().priors.back()->quality, 0.5);
+    }
+
+    void theEstimateStops() {
+        const Opened o(folder());
+        o.bothSets();
+        *o.held = true;
+        o.click("examples.estimate");
+        QVERIFY(o.find<QProgressBar>("examples.progress").isVisible());
+        QVERIFY(!o.find<QPushButton>("examples.estimate").isEnabled() &&
+                !o.find<QPushButton>("examples.add").isEnabled());
+        WAIT_UNTIL(o.said("examples.quality").startsWith("Scoring held-out texts"));
+        o.click("examples.stop");
+        *o.held = false;
+        WAIT_UNTIL(!o.dialog->work().estimating());
+        QVERIFY2(o.said("examples.quality").contains("stopped after"), qPrintable(o.said("examples.quality")));
+        QVERIFY(o.find<QPushButton>("examples.stop").isHidden());
+    }
+
+    void closingStopsToo() {
+        const Opened o(folder());
+        o.bothSets();
+        *o.held = true;
+        o.click("examples.estimate");
+        WAIT_UNTIL(o.said("examples.quality").startsWith("Scoring held-out texts"));
+        o.click("examples.close");
+        *o.held = false;
+        WAIT_UNTIL(o.window->findChild<ExamplesDialog*>("examplesDialog") == nullptr);
+        WAIT_UNTIL(!o.document->engine().analysing());
+    }
+
+    void smallSetsAreTold() {
+        const Opened o(folder());
+        o.lines("good.jsonl", {"aaaaaaaaaa"});
+        o.bothSets();
+        QVERIFY(o.said("examples.quality").startsWith("Quality cannot be estimated"));
+        QVERIFY(!o.find<QPushButton>("examples.estimate").isEnabled());
+        o.click("examples.add");
+        QCOMPARE(o.bank().priors.at(0)->quality, 0.5);
+    }
+
+    void badFilesAreTold() {
+        const Opened o(folder());
+        compute::writeFile(o.folder / "mixed.jsonl", "{\"text\":\"aa\",\"preferred\":true}\n{\"text\":7}\n");
+        o.choose("examples.addBoth", "mixed.jsonl");
+        WAIT_UNTIL(o.said("examples.problems").contains("mixed.jsonl, line 2"));
+        QCOMPARE(o.find<QTableWidget>("examples.sources").item(0, 1)->text(), QString("1"));
+        o.dialog->work().addFile(o.folder / "none.txt", true);
+        WAIT_UNTIL(o.said("examples.problems").contains("none.txt"));
+    }
+
+    void tracesHaveThumbs() {
+        const Opened o(folder(), 2);
+        auto& traces = o.find<QTableWidget>("examples.traces");
+        QCOMPARE(traces.rowCount(), 2);
+        const auto thumb = [&](int row, int column) {
+            traces.setFocus();
+            traces.setCurrentCell(row, column);
+            QTest::keyClick(&traces, Qt::Key_Space);
+        };
+        thumb(0, 1);
+        thumb(1, 2);
+        WAIT_UNTIL(o.dialog->work().proposal() != nullptr && o.dialog->work().proposal()->texts.size() == 2);
+        const auto& texts = o.dialog->work().proposal()->texts;
+        QCOMPARE(texts[0].example.ids.size(), std::size_t(6));
+        QVERIFY(texts[0].example.preferred && !texts[1].example.preferred);
+        thumb(0, 2);  // the other thumb: not both
+        QCOMPARE(o.dialog->work().thumbOf(o.document->traces()[0]->id), std::optional(false));
+        QCOMPARE(traces.item(0, 1)->checkState(), Qt::Unchecked);
+        thumb(0, 2);
+        QVERIFY(!o.dialog->work().thumbOf(o.document->traces()[0]->id).has_value());
+    }
+
+    void aBankOfAnotherTokenizerIsRefused() {
+        const Opened o(folder());
+        o.bothSets();
+        model::Session session = o.document->session();
+        compute::Bank other = o.bank();
+        other.tokenizer = "another";
+        session.priors[0].content = std::make_shared<const compute::Bank>(other);
+        o.document->setSession(session);
+        o.click("examples.add");
+        QVERIFY(o.bank().priors.empty());
+        QVERIFY(o.document->notices().back().sentence.find("another tokenizer") != std::string::npos);
+    }
+};
+
+QTEST_MAIN(TestExamplesDialog)
+#include "tst_examplesdialog.moc"
