@@ -219,6 +219,8 @@ void MainWindow::buildActions() {
            .glyph = {},
            .run = [this] { m_document.loadSources(); }});
 
+    buildPriorActions();
+
     int number = 1;
     for (const QString& name : Perspectives::names())
         a.add({.id = QStringLiteral("view.perspective.") + name,
@@ -341,7 +343,8 @@ void MainWindow::showShortcuts() {
         if (!action->shortcut().isEmpty()) row(action->shortcut().toString(QKeySequence::NativeText), action->text());
     row(tr("←  →  ↑  ↓  Home  End"), tr("move the cursor on the tokens and in plots"));
     row(tr("Enter"), tr("branch from the selected token of the distribution"));
-    row(tr("Alt+↑  Alt+↓"), tr("move a specialist in the rack"));
+    row(tr("Alt+↑  Alt+↓"), tr("move a specialist in the rack, or the selected priors"));
+    row(tr("Space  Delete  F2"), tr("switch, delete or edit the selected priors"));
     box->setText(QStringLiteral("<table>%1</table>").arg(rows));
     box->open();
 }

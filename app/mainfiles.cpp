@@ -46,6 +46,10 @@ void MainWindow::openFiles(const std::vector<fs::path>& files) {
     bool first = m_document.session().base.path.empty();
     const bool beginning = first;
     for (const fs::path& file : files) {
+        if (widgets::isBank(file)) {
+            addBank(file);
+            continue;
+        }
         if (!first && joins(file))
             attempt(
                 m_document, [&] { m_document.addSpecialist(file); }, "rack.add");
@@ -160,7 +164,7 @@ void MainWindow::dropEvent(QDropEvent* event) {
                                  "Only files and folders of this machine can be dropped here.");
     bool replaces = false;
     for (const fs::path& file : files) {  // what is refused is refused before anything is asked
-        if (joins(file)) continue;
+        if (joins(file) || widgets::isBank(file)) continue;
         replaces = true;
         if (!attempt(
                 m_document, [&] { Document::check(file); }, "open"))

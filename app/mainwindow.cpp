@@ -80,9 +80,11 @@ void MainWindow::buildDocks() {
     dock(QStringLiteral("rack"), tr("Rack"), m_rack);
     dock(QStringLiteral("text"), tr("Text"), m_text);
     dock(QStringLiteral("dials"), tr("Dials"), new widgets::DialPanel(m_document));
-    using widgets::HeldPanel;
-    dock(QStringLiteral("priors"), tr("Priors"), new HeldPanel(m_document, HeldPanel::Of::Priors));
-    dock(QStringLiteral("routing"), tr("Routing"), new HeldPanel(m_document, HeldPanel::Of::Routing));
+    m_priors = new widgets::PriorsPanel(m_document);
+    dock(QStringLiteral("priors"), tr("Priors"), m_priors);
+    m_prior = new widgets::PriorDetail(m_document, *m_priors);
+    dock(QStringLiteral("prior"), tr("Prior"), m_prior);
+    dock(QStringLiteral("routing"), tr("Routing"), new widgets::HeldPanel(m_document));
     m_plots = widgets::makePlotDocks(m_document, this);
     for (widgets::PlotDock* plot : m_plots) {
         m_docks[plot->objectName()] = plot;
@@ -120,6 +122,8 @@ void MainWindow::buildDocks() {
     occupy(!m_document.notices().empty());
     connect(m_rack, &widgets::RackPanel::addRequested, this,
             [this] { m_actions->action(QStringLiteral("rack.add"))->trigger(); });
+    connect(m_rack, &widgets::RackPanel::addBankRequested, this,
+            [this] { m_actions->action(QStringLiteral("priors.open"))->trigger(); });
     connect(&m_text->prompt(), &widgets::PromptEdit::decodeRequested, this,
             [this] { m_actions->action(QStringLiteral("decode.generate"))->trigger(); });
 }

@@ -18,6 +18,8 @@
 #include "app/perspectives.h"
 #include "model/document.h"
 #include "widgets/plotdock.h"
+#include "widgets/priordetail.h"
+#include "widgets/priorspanel.h"
 #include "widgets/rackpanel.h"
 #include "widgets/tabends.h"
 #include "widgets/textpanel.h"
@@ -65,6 +67,7 @@ class MainWindow : public QMainWindow {
     void inSlices(std::vector<std::function<void()>> slices);
     void buildDocks();
     void buildActions();
+    void buildPriorActions();
     void buildToolBar();
     void buildStatusBar();
     void refreshStatus();
@@ -79,6 +82,8 @@ class MainWindow : public QMainWindow {
     void ask(bool save, bool folder, const QString& title, const QStringList& filters,
              std::function<void(const std::filesystem::path&)> then);
     void saveTo(const std::filesystem::path& file);
+    void addBank(const std::filesystem::path& file);
+    void saveBank(const std::filesystem::path& file);  ///< the one that is shown; empty: its own file
     void exportPlot(const char* action);
     void applyTheme(bool dark);
     void showAbout();
@@ -97,6 +102,8 @@ class MainWindow : public QMainWindow {
     QPointer<widgets::PlotDock> m_lastPlot;
     widgets::RackPanel* m_rack = nullptr;
     widgets::TextPanel* m_text = nullptr;
+    widgets::PriorsPanel* m_priors = nullptr;
+    widgets::PriorDetail* m_prior = nullptr;
     widgets::TabEnds m_tabEnds;
     widgets::CommandPalette* m_palette = nullptr;
     QFileDialog* m_dialog = nullptr;

@@ -10,12 +10,12 @@
 namespace counterpoint::app {
 namespace {
 
-constexpr int kStateVersion = 3;  // of saveState: raise when docks change their names or one is added
+constexpr int kStateVersion = 4;  // of saveState: raise when docks change their names or one is added
 constexpr QSize kFirstSize{1440, 900};
 constexpr int kRackWidth = 272, kDialsWidth = 324, kRoomy = 1440, kLeastRack = 248;
 constexpr std::array kSides = {"dock.rack", "dock.dials"};
-constexpr std::array kTrace = {"dock.drift", "dock.entropy",      "dock.activity",   "dock.interference",
-                               "dock.eos",   "dock.drift_stages", "dock.divergences"};
+constexpr std::array kTrace = {"dock.drift", "dock.entropy",      "dock.activity",    "dock.interference",
+                               "dock.eos",   "dock.drift_stages", "dock.divergences", "dock.prior_effect"};
 
 struct Row {
     const char* name;
@@ -23,7 +23,7 @@ struct Row {
 };
 constexpr std::array kRows = {
     Row{"Compose", "Rack, text, distribution and dials: decode and weigh"},
-    Row{"Priors", "Banks beside text, distribution and ledger: what moved each token"},
+    Row{"Priors", "Banks above distribution and ledger: what moved each token"},
     Row{"Routing", "Routing beside text, activity and drift: who speaks when"},
     Row{"Paper", "The plots alone, large, for export"},
 };
@@ -83,12 +83,14 @@ void Perspectives::layOut(const QString& name) {
     } else {
         add(rack);
         split(rack, text, Qt::Horizontal);
-        split(text, dials, Qt::Horizontal);
+        split(text, name == QLatin1String("Priors") ? dock("dock.prior") : dials, Qt::Horizontal);
         if (name == QLatin1String("Priors")) {
-            split(rack, dock("dock.priors"), Qt::Vertical);
-            split(text, ledger, Qt::Horizontal);
-            split(text, distribution, Qt::Vertical);
-            split(ledger, front, Qt::Vertical);
+            split(text, dock("dock.priors"), Qt::Vertical);
+            split(dock("dock.priors"), distribution, Qt::Vertical);
+            split(distribution, ledger, Qt::Horizontal);
+            tab(ledger, dock("dock.prior_effect"));
+            tab(ledger, front);
+            tab(dock("dock.prior"), dials);
         } else if (name == QLatin1String("Routing")) {
             split(rack, dock("dock.routing"), Qt::Vertical);
             split(text, activity, Qt::Vertical);
@@ -103,7 +105,9 @@ void Perspectives::layOut(const QString& name) {
         }
     }
     for (const char* id : kTrace)
-        if (QDockWidget* d = dock(id); d != front && (d != activity || name != QLatin1String("Routing"))) tab(front, d);
+        if (QDockWidget* d = dock(id); d != front && (d != activity || name != QLatin1String("Routing")) &&
+                                       (name != QLatin1String("Priors") || id != std::string_view("dock.prior_effect")))
+            tab(front, d);
     // Every dock has a place in every layout, if a hidden one: of a dock that a stored layout does not know Qt makes up
     // a place, over the others.
     for (const auto& [id, d] : m_docks) {
@@ -114,7 +118,8 @@ void Perspectives::layOut(const QString& name) {
             m_window.splitDockWidget(rack, d, Qt::Vertical);
         d->hide();
     }
-    front->raise();
+    (name == QLatin1String("Priors") ? dock("dock.prior_effect") : front)->raise();
+    if (name == QLatin1String("Priors")) dock("dock.prior")->raise();
     m_first = true;
     proportion();
 }
@@ -144,10 +149,9 @@ void Perspectives::proportion() {
     const int middle = std::max(100, m_window.width() - rackWidth - dialsWidth);
     const auto part = [middle](int percent) { return middle * percent / 100; };
     if (m_current == QLatin1String("Priors")) {
-        columns({rack, text, ledger, dials}, {rackWidth, part(61), part(39), dialsWidth});
-        rows({rack, dock("dock.priors")}, {height(60), height(40)});
-        rows({text, distribution}, {height(40), height(60)});
-        rows({ledger, front}, {height(60), height(40)});
+        columns({rack, text, dials}, {rackWidth, middle, dialsWidth});
+        columns({distribution, ledger}, {part(61), part(39)});
+        rows({text, dock("dock.priors"), distribution}, {height(14), height(30), height(56)});
     } else if (m_current == QLatin1String("Routing")) {
         columns({rack, dock("dock.activity"), front, dials}, {rackWidth, part(50), part(50), dialsWidth});
         rows({rack, dock("dock.routing")}, {height(60), height(40)});

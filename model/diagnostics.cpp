@@ -41,6 +41,8 @@ constexpr std::array kRows = {
                   titled<families::driftStages, 7>},
     DiagnosticRow{"divergences", "Divergences", "trace", "KL(p_b‖p̂), Jensen–Shannon, total variation", "R5",
                   titled<families::divergences, 8>},
+    DiagnosticRow{"prior_effect", "Prior effect", "priors", "η_m·Δ_m(token)/τ where prior m matches", "R8, R4",
+                  titled<families::priorEffect, 9>},
 };
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();

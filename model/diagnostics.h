@@ -15,7 +15,7 @@ namespace counterpoint::model {
 struct DiagnosticRow {
     std::string_view id;        ///< "drift", "distribution", "ledger", …
     std::string_view title;
-    std::string_view dock;      ///< dock it stands in: "distribution", "trace", "ledger"
+    std::string_view dock;      ///< dock it stands in: "distribution", "trace", "ledger", "priors"
     std::string_view equation;  ///< shown on hover: "KL(p̂‖p_b)"
     std::string_view source;    ///< rule number
     PlotData (*make)(const Trace& trace, const View& view);
@@ -50,5 +50,20 @@ struct LedgerAt {
     std::vector<std::size_t> priors;   ///< [split.prior] members of trace.priors
 };
 LedgerAt ledgerAt(const Trace& trace, compute::Position position, compute::TokenId token);
+
+/// The member of trace.priors that the view's prior is; nullptr where none of its name acted when the steps were composed.
+const compute::PriorSet::Member* shownPrior(const Trace& trace, const View& view);
+/// Whether a prior matched at a step; of two priors with one name both did.
+bool matched(const compute::Step& step, const std::string& prior);
+/// What a prior adds to the score of a token where it matches: η·Δ(token)/τ, nats; 0 off its support.
+double addedTo(const Trace& trace, const compute::PriorSet::Member& prior, compute::TokenId token);
+/// A position with a prior and without it, by two compositions of the stored rows. Errors: as ledgerAt.
+struct WithAndWithout {
+    bool matches = false;            ///< without a match both are the same
+    double with = 0, without = 0;    ///< drift KL(p̂‖p_b), nats
+    double token = 0, tokenWithout = 0;   ///< log p̂ of the token asked for
+};
+WithAndWithout withAndWithout(const Trace& trace, const compute::PriorSet::Member& prior, compute::Position position,
+                              compute::TokenId token);
 
 }  // namespace counterpoint::model

@@ -58,6 +58,8 @@ struct View {
     int topCount = 12;
     bool logScale = false;
     std::string stripMeasure = "drift";
+    int priorBank = -1;      ///< the prior that is looked at: its bank's place in the rack; -1: none
+    std::string prior;       ///< and its name
     bool operator==(const View&) const = default;
 };
 /// The view as it stands in a session; keys of `kept` that are not the view's own stay.

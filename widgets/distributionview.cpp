@@ -1,5 +1,7 @@
 #include "widgets/distributionview.h"
 
+#include <QApplication>
+#include <QDrag>
 #include <QHeaderView>
 #include <QKeyEvent>
 #include <QSplitter>
@@ -7,6 +9,7 @@
 #include <cmath>
 
 #include "widgets/numbertable.h"
+#include "widgets/tokenmime.h"
 
 namespace counterpoint::widgets {
 
@@ -17,8 +20,11 @@ DistributionView::DistributionView(QWidget* parent)
     m_table->setObjectName(QStringLiteral("distribution.table"));
     m_table->setAccessibleName(tr("Most probable tokens"));
     m_table->setSelectionMode(QAbstractItemView::SingleSelection);
-    m_table->setToolTip(tr("Double click or Enter: decode on from this token as a branch"));
+    m_table->setToolTip(
+        tr("Double click or Enter: decode on from this token as a branch. Drag it onto a prior to promote it "
+           "there, with Shift to demote it."));
     m_table->installEventFilter(this);
+    m_table->viewport()->installEventFilter(this);
     auto* splitter = new QSplitter(Qt::Vertical, this);
     splitter->addWidget(m_panel);
     splitter->addWidget(m_table);
@@ -106,7 +112,26 @@ void DistributionView::activate(int row) {
     Q_EMIT branchRequested(m_position, m_tokens[static_cast<std::size_t>(row)]);
 }
 
+QMimeData* DistributionView::mimeOf(int row) const {
+    return tokenMime(m_tokens.at(static_cast<std::size_t>(row)), m_table->item(row, 0)->text());
+}
+
 bool DistributionView::eventFilter(QObject* watched, QEvent* event) {
+    if (watched == m_table->viewport()) {
+        const auto* mouse = static_cast<QMouseEvent*>(event);
+        if (event->type() == QEvent::MouseButtonPress) m_pressed = mouse->pos();
+        if (event->type() == QEvent::MouseMove && mouse->buttons().testFlag(Qt::LeftButton)) {
+            const int row = m_table->rowAt(m_pressed.y());
+            if (row < 0 || static_cast<std::size_t>(row) >= m_tokens.size() ||
+                (mouse->pos() - m_pressed).manhattanLength() < QApplication::startDragDistance())
+                return true;
+            auto* drag = new QDrag(this);
+            drag->setMimeData(mimeOf(row));
+            drag->exec(Qt::CopyAction | Qt::MoveAction, Qt::CopyAction);
+            return true;
+        }
+        return false;
+    }
     if (watched == m_table && event->type() == QEvent::KeyPress) {
         const int key = static_cast<QKeyEvent*>(event)->key();
         if (key == Qt::Key_Return || key == Qt::Key_Enter) {

@@ -23,6 +23,8 @@ class DistributionView : public QWidget {
     using QWidget::show;
     PlotPanel& panel() { return *m_panel; }
     QTableWidget& table() { return *m_table; }
+    /// What a row carries when it is dragged onto a prior.
+    QMimeData* mimeOf(int row) const;
 
   Q_SIGNALS:
     void tokenSelected(counterpoint::compute::TokenId token);
@@ -41,6 +43,7 @@ class DistributionView : public QWidget {
     std::vector<compute::TokenId> m_tokens;  ///< one a row
     compute::Position m_position = -1;
     bool m_filling = false;
+    QPoint m_pressed;
 };
 
 }  // namespace counterpoint::widgets

@@ -1,6 +1,5 @@
 #include "widgets/heldpanel.h"
 
-#include <QCheckBox>
 #include <QLabel>
 #include <QPushButton>
 #include <QVBoxLayout>
@@ -33,9 +32,8 @@ bool asPublished(const compute::OrderedJson& routing) {
 
 }  // namespace
 
-HeldPanel::HeldPanel(model::Document& document, Of of, QWidget* parent)
-    : QScrollArea(parent), m_document(document), m_of(of) {
-    setObjectName(of == Of::Priors ? QStringLiteral("priorsPanel") : QStringLiteral("routingPanel"));
+HeldPanel::HeldPanel(model::Document& document, QWidget* parent) : QScrollArea(parent), m_document(document) {
+    setObjectName(QStringLiteral("routingPanel"));
     setFrameShape(QFrame::NoFrame);
     setWidgetResizable(true);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -46,13 +44,8 @@ HeldPanel::HeldPanel(model::Document& document, Of of, QWidget* parent)
 void HeldPanel::refresh() {
     const model::Session& session = m_document.session();
     compute::OrderedJson held = compute::OrderedJson::array();
-    if (m_of == Of::Priors)
-        for (const model::BankEntry& b : session.priors)
-            held.push_back({b.bank, b.enabled, compute::number(b.weight), b.overrides.size()});
-    else
-        for (std::size_t i = 0; i < session.sourceCount(); ++i)
-            if (const model::SourceEntry& s = session.source(i); !s.routing.is_null())
-                held.push_back({s.name, s.routing});
+    for (std::size_t i = 0; i < session.sourceCount(); ++i)
+        if (const model::SourceEntry& s = session.source(i); !s.routing.is_null()) held.push_back({s.name, s.routing});
     if (m_column != nullptr && held == m_shown) return;
     m_shown = std::move(held);
     auto* body = new QWidget;
@@ -61,10 +54,7 @@ void HeldPanel::refresh() {
     m_column = new QVBoxLayout(body);
     m_column->setContentsMargins(spacing::wide, spacing::wide, spacing::wide, spacing::wide);
     m_column->setSpacing(spacing::normal);
-    if (m_of == Of::Priors)
-        banks();
-    else
-        routes();
+    routes();
     m_column->addStretch(1);
     if (QWidget* old = takeWidget()) old->deleteLater();  // one of its switches may be what was clicked
     setWidget(body);
@@ -76,35 +66,6 @@ void HeldPanel::say(const QString& sentence) {
     label->setWordWrap(true);
     label->setProperty("role", QStringLiteral("quiet"));
     m_column->addWidget(label);
-}
-
-void HeldPanel::banks() {
-    if (m_shown.empty())
-        return say(
-            tr("This session names no bank of priors. Priors do not act in this version yet; a session that "
-               "names some keeps them when it is saved."));
-    say(
-        tr("Priors do not act in this version yet. The banks of this session are kept when it is saved; one that is "
-           "switched on keeps the session from decoding, rather than being left out unseen."));
-    for (std::size_t i = 0; i < m_shown.size(); ++i) {
-        const model::BankEntry& bank = m_document.session().priors[i];
-        auto* box = new QCheckBox(shortened(bank.bank));
-        box->setObjectName(QStringLiteral("bank.%1").arg(i));
-        box->setChecked(bank.enabled);
-        box->setToolTip(
-            tr("%1\nweight %2, %3 priors overridden")
-                .arg(QString::fromStdString(m_document.session().resolve(bank.bank).string()), formatExact(bank.weight))
-                .arg(bank.overrides.size()));
-        connect(box, &QCheckBox::clicked, this, [this, i](bool on) {
-            attempt(m_document, [&] {
-                model::Session session = m_document.session();
-                session.priors.at(i).enabled = on;
-                m_document.setSession(std::move(session));
-                m_document.loadSources();
-            });
-        });
-        m_column->addWidget(box);
-    }
 }
 
 void HeldPanel::routes() {

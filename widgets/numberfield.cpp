@@ -76,25 +76,25 @@ void NumberField::setInteger(std::uint64_t value) {
 }
 
 QString NumberField::read(const QString& text) {
+    if (!m_isInteger) return readNumber(text, m_minimum, m_maximum, m_value);
     const QString given = text.trimmed();
-    const auto between = [this](const QString& low, const QString& high) {
-        return tr("Takes %1 to %2.").arg(low, high);
-    };
-    if (m_isInteger) {
-        bool ok = false;
-        const qulonglong value = given.toULongLong(&ok);
-        if (!ok) {
-            const bool digits =
-                !given.isEmpty() && std::all_of(given.begin(), given.end(), [](QChar c) { return c.isDigit(); });
-            return digits ? tr("%1 is larger than %2.").arg(given, QString::number(m_maximum, 'g', 20))
-                          : tr("'%1' is not a whole number from 0 upwards.").arg(given);
-        }
-        if (static_cast<double>(value) > m_maximum || static_cast<double>(value) < m_minimum)
-            return between(QString::number(m_minimum, 'f', 0), QString::number(m_maximum, 'f', 0));
-        m_integer = value;
-        m_value = static_cast<double>(value);
-        return {};
+    bool ok = false;
+    const qulonglong value = given.toULongLong(&ok);
+    if (!ok) {
+        const bool digits =
+            !given.isEmpty() && std::all_of(given.begin(), given.end(), [](QChar c) { return c.isDigit(); });
+        return digits ? tr("%1 is larger than %2.").arg(given, QString::number(m_maximum, 'g', 20))
+                      : tr("'%1' is not a whole number from 0 upwards.").arg(given);
     }
+    if (static_cast<double>(value) > m_maximum || static_cast<double>(value) < m_minimum)
+        return tr("Takes %1 to %2.").arg(QString::number(m_minimum, 'f', 0), QString::number(m_maximum, 'f', 0));
+    m_integer = value;
+    m_value = static_cast<double>(value);
+    return {};
+}
+
+QString NumberField::readNumber(const QString& text, double minimum, double maximum, double& value) {
+    const QString given = text.trimmed();
     QString plain = given;
     plain.replace(QChar(0x2212), QLatin1Char('-'));
     if (plain.count(QLatin1Char(',')) == 1 && !plain.contains(QLatin1Char('.'))) {
@@ -110,11 +110,11 @@ QString NumberField::read(const QString& text) {
     QLocale dots = QLocale::c();
     dots.setNumberOptions(QLocale::RejectGroupSeparator);
     bool ok = false;
-    const double value = dots.toDouble(plain, &ok);
+    const double number = dots.toDouble(plain, &ok);
     if (!ok) return tr("'%1' is not a number.").arg(given);
-    if (!std::isfinite(value)) return tr("'%1' is not a finite number.").arg(given);
-    if (value < m_minimum || value > m_maximum) return between(textOf(m_minimum), textOf(m_maximum));
-    m_value = value;
+    if (!std::isfinite(number)) return tr("'%1' is not a finite number.").arg(given);
+    if (number < minimum || number > maximum) return tr("Takes %1 to %2.").arg(textOf(minimum), textOf(maximum));
+    value = number;
     return {};
 }
 

@@ -21,6 +21,8 @@ class NumberField : public QLineEdit {
     void setInteger(std::uint64_t value);  ///< no signal
     /// At least two decimals, else as many as give the value back; "1e300", "1e−5".
     static QString textOf(double value);
+    /// What a person typed as a number within bounds; empty: `value` has it, else the reason why not.
+    static QString readNumber(const QString& text, double minimum, double maximum, double& value);
 
   Q_SIGNALS:
     void edited();                        ///< a person gave a new value

@@ -22,14 +22,23 @@ RackPanel::RackPanel(model::Document& document, QWidget* parent) : QScrollArea(p
     auto* add = new QToolButton;
     add->setObjectName(QStringLiteral("addSpecialist"));
     add->setIcon(lineIcon(Glyph::Plus));
-    add->setText(tr("Add specialist…"));
+    add->setText(tr("Specialist…"));
     add->setAccessibleName(tr("Add specialist"));
     add->setToolTip(tr("Open a model directory as a further specialist; dropping a folder here does the same"));
     add->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     connect(add, &QToolButton::clicked, this, &RackPanel::addRequested);
+    auto* addBank = new QToolButton;
+    addBank->setObjectName(QStringLiteral("addBank"));
+    addBank->setIcon(lineIcon(Glyph::Plus));
+    addBank->setText(tr("Bank…"));
+    addBank->setAccessibleName(tr("Open a bank"));
+    addBank->setToolTip(tr("Open a bank of priors at the end of the rack; dropping a bank here does the same"));
+    addBank->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    connect(addBank, &QToolButton::clicked, this, &RackPanel::addBankRequested);
     auto* foot = new QHBoxLayout;
     foot->setContentsMargins(spacing::normal, spacing::normal, spacing::normal, spacing::normal);
     foot->addWidget(add);
+    foot->addWidget(addBank);
     foot->addStretch(1);
     m_column->addLayout(foot);
     m_column->addStretch(1);
@@ -72,6 +81,7 @@ void RackPanel::refresh() {
         rebuild();
     }
     for (SourceRow* row : m_rows) row->refresh();
+    refreshBanks();
     // It scrolls down, never sideways: nothing is cut off.
     setMinimumWidth(widget()->minimumSizeHint().width() + verticalScrollBar()->sizeHint().width());
     if (!m_solo.empty()) {  // solo ends when a person switches by hand
@@ -83,6 +93,21 @@ void RackPanel::refresh() {
     }
     for (std::size_t i = 1; i < m_rows.size(); ++i) m_rows[i]->setSolo(!m_solo.empty() && m_names[i] == m_solo);
     lights();
+}
+
+void RackPanel::refreshBanks() {
+    const std::size_t count = m_document.session().priors.size();
+    while (m_banks.size() > count) {
+        m_banks.back()->hide();
+        m_banks.back()->deleteLater();  // a row may be the one that asked for this
+        m_banks.pop_back();
+    }
+    while (m_banks.size() < count) {
+        auto* row = new BankRow(m_document, m_banks.size());
+        m_column->insertWidget(static_cast<int>(m_rows.size() + m_banks.size()), row);
+        m_banks.push_back(row);
+    }
+    for (BankRow* row : m_banks) row->refresh();
 }
 
 void RackPanel::lights() {

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "widgets/palette.h"
+#include "widgets/shortname.h"
 #include "widgets/sourcecolours.h"
 #include "widgets/tokenhover.h"
 
@@ -15,7 +16,7 @@ namespace counterpoint::widgets {
 namespace {
 
 using Kind = TokenRun::Kind;
-constexpr int kMargin = spacing::wide, kGap = 1, kBar = 3;
+constexpr int kMargin = spacing::wide, kGap = 1, kBar = 3, kMatch = 2;
 constexpr double kTint = 0.20;  ///< share of the measure's colour behind the text; the bar below has all of it
 constexpr double kBoxLine = 0.45;
 
@@ -41,6 +42,7 @@ TokenStrip::TokenStrip(model::Document& document, QWidget* parent)
     connect(&m_document, &Document::recomposed, this, &TokenStrip::follow);
     connect(&m_document, &Document::viewChanged, this, [this] {
         measure();
+        readMatch();
         if (m_document.view().cursor != m_shownCursor) showCursor();
         m_limiter.request();
     });
@@ -76,6 +78,7 @@ void TokenStrip::follow() {
     updateBar();
     if (stayed) verticalScrollBar()->setValue(verticalScrollBar()->maximum());
     measure();
+    readMatch();
     m_limiter.request();
 }
 
@@ -157,6 +160,32 @@ void TokenStrip::measure() {
             m_scale.infinite = m_scale.infinite || std::isinf(v);
         }
     Q_EMIT scaleChanged();
+}
+
+void TokenStrip::readMatch() {
+    m_because = {0, 0};
+    const model::Trace* trace = m_document.trace();
+    const model::View& view = m_document.view();
+    if (trace == nullptr || !isMarked(static_cast<int>(view.cursor))) return;
+    const compute::PriorSet::Member* prior = model::shownPrior(*trace, view);
+    if (prior == nullptr) return;
+    const compute::ContextText text = model::contextOf(*trace);
+    const auto [from, to] = trace->priors->contexts().where(prior->context, text, view.cursor);
+    if (from == to) return;
+    const auto endOf = [&](int token) { return text.before(token + 1).size(); };
+    int first = 0;
+    while (first < view.cursor && endOf(first) <= from) ++first;
+    int last = first;
+    while (last < view.cursor && (last == first || endOf(last - 1) < to)) ++last;
+    m_because = {first, last};
+}
+
+bool TokenStrip::isMarked(int index) const {
+    const model::Trace* trace = m_document.trace();
+    const model::View& view = m_document.view();
+    if (trace == nullptr || view.priorBank < 0 || view.prior.empty()) return false;
+    const compute::Step* step = trace->at(index);
+    return step != nullptr && model::matched(*step, view.prior);
 }
 
 QColor TokenStrip::inkOf(const TokenRun& run, bool given) {
@@ -260,6 +289,12 @@ void TokenStrip::drawToken(QPainter& painter, const model::Trace& trace, int ind
                          width < whole ? fontMetrics().elidedText(run.text, Qt::ElideRight, width) : run.text);
         x += width;
     }
+    if (isMarked(index)) painter.fillRect(QRect(box.left(), box.top(), box.width(), kMatch), t.accent);
+    if (index >= m_because.first && index < m_because.second) {
+        painter.setPen(QPen(t.accent, kMatch, Qt::DotLine));
+        const int below = box.bottom() - kBar - kMatch + 1;
+        painter.drawLine(box.left(), below, box.right(), below);
+    }
     if (step != nullptr && step->forced && !given) {
         painter.setPen(Qt::NoPen);
         painter.setBrush(t.accent);
@@ -276,7 +311,15 @@ void TokenStrip::drawToken(QPainter& painter, const model::Trace& trace, int ind
 
 QString TokenStrip::hoverText(int index) const {
     const model::Trace* trace = m_document.trace();
-    return trace == nullptr || index < 0 ? QString() : tokenHover(*trace, static_cast<std::size_t>(index));
+    if (trace == nullptr || index < 0) return {};
+    QString text = tokenHover(*trace, static_cast<std::size_t>(index));
+    const compute::PriorSet::Member* prior = isMarked(index) ? model::shownPrior(*trace, m_document.view()) : nullptr;
+    if (prior == nullptr) return text;
+    const compute::Step* step = trace->at(index);
+    return text +
+           tr("<br>The prior '%1' matches here and adds %2 nats to this token.")
+               .arg(shortened(prior->prior->name).toHtmlEscaped(),
+                    formatNumber(step->token == compute::kNoToken ? 0 : model::addedTo(*trace, *prior, step->token)));
 }
 
 bool TokenStrip::viewportEvent(QEvent* event) {

@@ -2,10 +2,13 @@
 // TokenStrip: the sequence of the present trace as flowing text, each token coloured by the view's measure, with the
 // shared cursor, the flip (exact | teacher-forced), forced tokens, stages on hover. Custom paint: no widget a token,
 // only new tokens are laid out, only visible ones drawn; scrolling goes by whole lines and follows the end until a
-// person scrolls up (HAZARDS A19). Mouse and keys (left, right, up, down, home, end) move the cursor. Thread: the window thread.
+// person scrolls up (HAZARDS A19). Where the view's prior matched a token has a line above it; what made its context
+// match at the cursor has a dotted one (R8). Mouse and keys (left, right, up, down, home, end) move the cursor. Thread:
+// the window thread.
 
 #include <QAbstractScrollArea>
 #include <QHash>
+#include <utility>
 #include <vector>
 
 #include "model/diagnostics.h"
@@ -38,6 +41,9 @@ class TokenStrip : public QAbstractScrollArea {
     static QColor tintOf(const QColor& colour);
     static QColor inkOf(const TokenRun& run, bool given);
     QString hoverText(int index) const;
+    /// Whether the view's prior matched there; the tokens that made it match at the cursor, [first, last), empty: none.
+    bool isMarked(int index) const;
+    std::pair<int, int> because() const { return m_because; }
     QSize sizeHint() const override { return {600, 260}; }
     QSize minimumSizeHint() const override { return {200, 72}; }
 
@@ -66,6 +72,7 @@ class TokenStrip : public QAbstractScrollArea {
     int firstLine() const;   ///< the one at its top
     int tokenIn(int line, int x) const;
     void measure();
+    void readMatch();
     void drawToken(QPainter& painter, const model::Trace& trace, int index) const;
     int widthOf(const TokenText& text);
     /// The line has no room for `next`, which goes to a new one: the beginning of its word goes there with it, where
@@ -83,6 +90,7 @@ class TokenStrip : public QAbstractScrollArea {
     qint64 m_laidOut = 0;
     Scale m_scale;
     bool m_atEnd = true;
+    std::pair<int, int> m_because{0, 0};
     compute::Position m_shownCursor = -1;
     QHash<QString, int> m_widths;
 };

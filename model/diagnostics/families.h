@@ -15,6 +15,9 @@ PlotData activity(const Trace& trace, const View& view);
 PlotData interference(const Trace& trace, const View& view);
 PlotData endOfText(const Trace& trace, const View& view);
 
+// priors.cpp: one prior over the positions
+PlotData priorEffect(const Trace& trace, const View& view);   ///< R8, R4
+
 // composition.cpp: one position
 PlotData distribution(const Trace& trace, const View& view);  ///< R2
 PlotData ledger(const Trace& trace, const View& view);        ///< R4

@@ -356,13 +356,17 @@ class TestWindowLook : public QObject {
         QVERIFY(plots >= 2);
         for (const QTableWidget* table : o.window->findChildren<QTableWidget*>()) QVERIFY(!table->isVisible());
         QCOMPARE(o.find<QComboBox>("traces")->placeholderText(), QString("no trace yet"));
-        const auto* held = o.find<widgets::HeldPanel>(perspective == "Priors" ? "priorsPanel" : "routingPanel");
-        QCOMPARE(held->isVisible(), perspective == "Priors" || perspective == "Routing");
-        for (const auto* panel : o.window->findChildren<widgets::HeldPanel*>()) {
-            const auto labels = panel->findChildren<QLabel*>();
-            QCOMPARE(labels.size(), 1);
-            QVERIFY2(labels[0]->text().contains("in this version yet"), qPrintable(labels[0]->text()));
-        }
+        const auto* held = o.find<widgets::HeldPanel>("routingPanel");
+        QCOMPARE(held->isVisible(), perspective == "Routing");
+        const auto labels = held->findChildren<QLabel*>();
+        QCOMPARE(labels.size(), 1);
+        QVERIFY2(labels[0]->text().contains("in this version yet"), qPrintable(labels[0]->text()));
+        const auto* noBank = o.find<QLabel>("priors.empty");
+        QCOMPARE(noBank->isVisible(), perspective == "Priors");
+        QVERIFY2(noBank->text().contains("no bank of priors"), qPrintable(noBank->text()));
+        const auto* noPrior = o.find<QLabel>("prior.nothing");
+        QCOMPARE(noPrior->isVisible(), perspective == "Priors");
+        QVERIFY2(noPrior->text().contains("Select a prior"), qPrintable(noPrior->text()));
     }
 };
 

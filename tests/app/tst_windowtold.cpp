@@ -7,7 +7,6 @@
 #include <QToolTip>
 
 #include "tests/app/opened.h"
-#include "widgets/heldpanel.h"
 #include "widgets/palette.h"
 #include "widgets/sourcerow.h"
 

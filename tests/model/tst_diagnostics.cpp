@@ -2,6 +2,7 @@
 // is infinite, what an empty trace says, and tokens as people see them.
 
 #include "compute/composition/compose.h"
+#include "model/banks.h"
 #include "model/diagnostics.h"
 #include "tests/model/scripted.h"
 #include "tests/support/fixture.h"
@@ -84,6 +85,36 @@ Trace storedTrace() {
     return trace;
 }
 
+/// The same with a prior of η = log 3 that promotes " dog" by 2; it matched at positions 1 and 3.
+Trace priorTrace() {
+    Trace trace = storedTrace();
+    auto prior = std::make_shared<compute::Prior>();
+    prior->name = "nudge";
+    prior->quality = 0.75;
+    prior->delta = {{3, 2.0}};
+    auto bank = std::make_shared<compute::Bank>();
+    bank->priors.push_back(prior);
+    BankEntry entry;
+    entry.bank = "b.bank.json";
+    entry.content = bank;
+    trace.session.priors.push_back(entry);
+    trace.priors = priorSetOf(trace.session, trace.tokenizer.get(), 6);
+    for (const std::size_t i : {0, 2}) {
+        auto step = std::make_shared<Step>(*trace.steps[i]);
+        step->matchedPriors = {"nudge"};
+        trace.steps[i] = step;
+    }
+    return trace;
+}
+
+View nudged(compute::Position cursor) {
+    View view;
+    view.cursor = cursor;
+    view.priorBank = 0;
+    view.prior = "nudge";
+    return view;
+}
+
 View at(compute::Position cursor) {
     View view;
     view.cursor = cursor;
@@ -117,7 +148,7 @@ class TestDiagnostics : public QObject {
         QCOMPARE(&diagnostic(row.id), &row);
         for (std::size_t i = 0; i < static_cast<std::size_t>(index); ++i) QVERIFY(diagnostics()[i].id != row.id);
 
-        const PlotData plot = row.make(storedTrace(), at(1));
+        const PlotData plot = row.make(priorTrace(), nudged(1));
         QCOMPARE(plot.id, std::string(row.id));
         QCOMPARE(plot.title, std::string(row.title));
         QVERIFY2(plot.empty.empty(), plot.empty.c_str());
@@ -140,6 +171,56 @@ class TestDiagnostics : public QObject {
         QVERIFY2(nothing.series.empty() && QString::fromStdString(nothing.empty).endsWith('.'), nothing.empty.c_str());
         QCOMPARE(nothing.title, std::string(row.title));
         QVERIFY(!nothing.x.title.empty() && !nothing.y.title.empty());
+    }
+
+    /// η·Δ/τ where it matched; drift with it and without it, each as the session with it and without it composes.
+    void aPriorOverThePositions() {
+        const Trace trace = priorTrace();
+        const DiagnosticRow& row = diagnostic("prior_effect");
+        const PlotData plot = row.make(trace, nudged(1));
+        QVERIFY2(plot.empty.empty(), plot.empty.c_str());
+        QVERIFY(same(plot.series.at(0).x, {1, 2, 3, 4}));
+        QVERIFY(same(plot.series[0].y, {2 * std::log(3.0) / 0.6, 0, 0, 0}));  // at position 3 stands another token
+        QVERIFY2(plot.note.find("matched 2 of 4") != std::string::npos, plot.note.c_str());
+        const auto drift = [](const Trace& of) {
+            const auto rows = of.store->rows(1);
+            const compute::Recipe recipe = toRecipe(of.session, of.stopIds, 0);
+            PriorsAt priors;
+            priors.look(of.priors.get(), contextOf(of), 1);
+            compute::Stages<float> stages;
+            compute::compose<float>(recipe, priors.terms, rows, stages);
+            return compute::diagnose<float>(recipe, priors.terms, rows, stages).drift;
+        };
+        const WithAndWithout both = withAndWithout(trace, *shownPrior(trace, nudged(1)), 1, 3);
+        QVERIFY(both.matches);
+        QCOMPARE(both.with, drift(trace));
+        QCOMPARE(both.without, drift(storedTrace()));
+        QVERIFY(both.with != both.without && both.token > both.tokenWithout);
+    }
+
+    void aPriorThatDoesNothingSaysWhy() {
+        const DiagnosticRow& row = diagnostic("prior_effect");
+        Trace trace = priorTrace();
+        const auto why = [&](const View& view) { return QString::fromStdString(row.make(trace, view).empty); };
+        QVERIFY(why(at(1)).contains("Select a prior"));
+        View other = nudged(1);
+        other.prior = "other";
+        QVERIFY(why(other).contains("'other' was not in the rack"));
+        trace.steps = storedTrace().steps;
+        QVERIFY(why(nudged(1)).contains("matches nowhere"));
+        trace.session.priors[0].enabled = false;
+        trace.priors = priorSetOf(trace.session, trace.tokenizer.get(), 6);
+        QVERIFY(why(nudged(1)).contains("does not act"));
+    }
+
+    void thePriorLookedAtIsSavedInTheView() {
+        const OrderedJson json = viewToJson(nudged(3), {});
+        QCOMPARE(viewFromJson(json).priorBank, 0);
+        QCOMPARE(viewFromJson(json).prior, std::string("nudge"));
+        QVERIFY(!viewToJson(at(3), json).contains("prior"));
+        for (const char* bad : {R"({"prior":{"bank":-1,"name":"x"}})", R"({"prior":{"bank":0}})", R"({"prior":7})",
+                                R"({"prior":{"bank":1e30,"name":"x"}})", R"({"prior":{"bank":18446744073709551615,"name":"x"}})"})
+            QCOMPARE(viewFromJson(OrderedJson::parse(bad)).priorBank, -1);
     }
 
     void unknownRow() {

@@ -1,0 +1,69 @@
+#include "model/priortally.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace counterpoint::model {
+namespace {
+
+/// Δ of a token, 0 off the support.
+double deltaOf(const compute::Factor& factor, compute::TokenId token) {
+    const auto at = std::lower_bound(factor.tokens.begin(), factor.tokens.end(), token);
+    return at != factor.tokens.end() && *at == token
+               ? factor.delta[static_cast<std::size_t>(at - factor.tokens.begin())]
+               : 0.0;
+}
+
+}  // namespace
+
+double PriorTally::Of::effect() const {
+    return hits == 0 ? std::numeric_limits<double>::quiet_NaN() : moved / static_cast<double>(hits);
+}
+
+bool PriorTally::wouldRecount(const Trace* trace) const {
+    if (trace == nullptr) return m_trace != -1;
+    return trace->id != m_trace || trace->priors != m_set || trace->steps.size() < m_counted.size() ||
+           !std::equal(m_counted.begin(), m_counted.end(), trace->steps.begin());
+}
+
+bool PriorTally::follow(const Trace* trace) {
+    if (wouldRecount(trace)) {
+        m_trace = trace == nullptr ? -1 : trace->id;
+        m_counted.clear();
+        m_of.clear();
+        m_members.clear();
+        m_set = trace == nullptr ? nullptr : trace->priors;
+        for (std::size_t i = 0; m_set && i < m_set->members().size(); ++i)
+            if (m_set->members()[i].acts) m_members.emplace(m_set->members()[i].prior->name, i);
+    } else if (trace == nullptr || trace->steps.size() == m_counted.size()) {
+        return false;
+    }
+    if (trace == nullptr) return true;
+    for (std::size_t i = m_counted.size(); i < trace->steps.size(); ++i) count(*trace, *trace->steps[i]);
+    m_counted = trace->steps;
+    return true;
+}
+
+void PriorTally::count(const Trace& trace, const compute::Step& step) {
+    const double tau = trace.session.decoding.temperature;
+    for (const std::string& name : step.boundedPriors) ++m_of[name].bounded;
+    for (const std::string& name : step.matchedPriors) {
+        Of& of = m_of[name];
+        ++of.hits;
+        if (!m_set || step.token == compute::kNoToken) continue;
+        const auto [from, to] = m_members.equal_range(name);
+        for (auto at = from; at != to; ++at) {
+            const compute::PriorSet::Member& m = m_set->members()[at->second];
+            of.moved += std::abs(m.weight * deltaOf(*m.factor, step.token)) / (tau > 0 ? tau : 1);
+        }
+    }
+}
+
+const PriorTally::Of& PriorTally::of(const std::string& prior) const {
+    static const Of kNone;
+    const auto at = m_of.find(prior);
+    return at == m_of.end() ? kNone : at->second;
+}
+
+}  // namespace counterpoint::model

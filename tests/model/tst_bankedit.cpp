@@ -1,0 +1,201 @@
+// Editing a bank as a value: what changes, what is shared, what becomes of the session's overrides; the tally of a
+// trace.
+#include <QTest>
+#include <cmath>
+
+#include "compute/error.h"
+#include "model/bankedit.h"
+#include "model/priortally.h"
+#include "tests/support/banks.h"
+#include "tests/support/fixture.h"
+
+using namespace counterpoint;
+using namespace counterpoint::model;
+using namespace counterpoint::tests;
+
+namespace {
+
+Session sessionOf(std::vector<compute::Prior> priors) {
+    Session s;
+    BankEntry entry;
+    entry.bank = "b.bank.json";
+    entry.content = std::make_shared<const compute::Bank>(bankOf(std::move(priors)));
+    s.priors.push_back(std::move(entry));
+    return s;
+}
+
+Session three() { return sessionOf({prior("a", {{1, 1}}), prior("b", {{2, 1}}), prior("c", {{3, 1}})}); }
+
+QString names(const Session& s) {
+    QStringList all;
+    for (const auto& p : s.priors[0].content->priors) all << QString::fromStdString(p->name);
+    return all.join(' ');
+}
+
+const compute::Prior& at(const Session& s, std::size_t i) { return *s.priors[0].content->priors.at(i); }
+
+template <class Work>
+QString refusal(Work work) {
+    try {
+        work();
+    } catch (const compute::Error& error) {
+        return QString::fromStdString(error.sentence());
+    }
+    return {};
+}
+
+}  // namespace
+
+class TestBankEdit : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    void init() { failOnAnyWarning(); }
+
+    void onePriorIsReplacedAndTheRestShared() {
+        const Session before = three();
+        compute::Prior changed = at(before, 1);
+        changed.quality = 0.9;
+        const Session after = withPrior(before, 0, 1, changed);
+        QCOMPARE(at(after, 1).quality, 0.9);
+        QCOMPARE(at(before, 1).quality, 0.75);  // the value before is another
+        QVERIFY(after.priors[0].content->priors[0] == before.priors[0].content->priors[0]);
+        QVERIFY(after.priors[0].content->priors[2] == before.priors[0].content->priors[2]);
+    }
+
+    void anOverrideFollowsItsName() {
+        Session s = withEta(three(), 0, 1, 1.5);
+        compute::Prior renamed = at(s, 1);
+        renamed.name = "bee";
+        s = withPrior(std::move(s), 0, 1, renamed);
+        QCOMPARE(names(s), QString("a bee c"));
+        QVERIFY(!s.priors[0].overrides.contains("b"));
+        QCOMPARE(overrideOf(s.priors[0], "bee").eta.value_or(0), 1.5);
+        const std::size_t gone[] = {1};
+        s = withoutPriors(std::move(s), 0, gone);
+        QCOMPARE(names(s), QString("a c"));
+        QVERIFY(s.priors[0].overrides.empty());
+    }
+
+    void aNameIsOnesOwn() {
+        const Session s = three();
+        for (const char* taken : {"a", ""}) {
+            compute::Prior renamed = at(s, 1);
+            renamed.name = taken;
+            const QString why = refusal([&] { withPrior(s, 0, 1, renamed); });
+            QVERIFY2(why.contains("'b'") && why.contains("name"), qPrintable(why));
+        }
+        QCOMPARE(freePriorName(*s.priors[0].content, "a"), std::string("a 2"));
+        QCOMPARE(freePriorName(*s.priors[0].content, "d"), std::string("d"));
+        QCOMPARE(freePriorName(*sessionOf({prior("a 2", {}), prior("a 3", {})}).priors[0].content, "a 2"), std::string("a 4"));
+    }
+
+    void whatCouldNotBeReadIsNotEdited() {
+        compute::Prior broken = prior("broken", {});
+        broken.unusable = true;
+        const Session s = sessionOf({broken});
+        QVERIFY(refusal([&] { withPrior(s, 0, 0, prior("broken", {{1, 1}})); }).contains("could not be read"));
+    }
+
+    void copiesMovesAndSplits() {
+        const std::size_t two[] = {0, 1};
+        QCOMPARE(names(withDuplicates(three(), 0, two)), QString("a b a 2 b 2 c"));
+        std::vector<std::size_t> last = {1, 2};
+        QCOMPARE(names(withPriorsMoved(three(), 0, last, -1)), QString("b c a"));
+        QCOMPARE(last, (std::vector<std::size_t>{0, 1}));
+        QCOMPARE(names(withPriorsMoved(three(), 0, last, -1)), QString("a b c"));  // there is no room above
+        last = {0, 1};
+        QCOMPARE(names(withPriorsMoved(three(), 0, last, 1)), QString("c a b"));
+
+        compute::Prior whole = prior("whole", {});
+        whole.promote = {{"x", kNoToken}, {"y", kNoToken}};
+        whole.demote = {{"z", kNoToken}};
+        Session s = withEta(sessionOf({whole}), 0, 0, 2.0);
+        const std::size_t demoted[] = {2}, all[] = {0, 1, 2};
+        s = withSplit(std::move(s), 0, 0, demoted);
+        QCOMPARE(names(s), QString("whole whole 2"));
+        QCOMPARE(at(s, 0).promote.size(), 2u);
+        QVERIFY(at(s, 0).demote.empty() && at(s, 1).promote.empty());
+        QCOMPARE(at(s, 1).demote, whole.demote);
+        QCOMPARE(overrideOf(s.priors[0], "whole 2").eta.value_or(0), 2.0);  // together they say what the one said
+        QVERIFY(!refusal([&] { withSplit(sessionOf({whole}), 0, 0, all); }).isEmpty());
+    }
+
+    /// Two priors of η = log 3 and one bit each: the union, with the sum of η (R10, level 2).
+    void mergingGoesByTheRule() {
+        Session s = sessionOf({prior("a", {{1, 1}, {2, 1}}), prior("b", {{2, 1}, {3, -1}}), prior("c", {{9, 1}})});
+        const std::size_t two[] = {0, 1};
+        s = withMerged(std::move(s), 0, two, {});
+        QCOMPARE(s.priors[0].content->priors.size(), 2u);
+        QCOMPARE(at(s, 0).merged, (std::vector<std::string>{"a", "b"}));
+        QCOMPARE(asMap(at(s, 0)), (std::map<TokenId, double>{{1, 1}, {2, 1}, {3, -1}}));
+        QVERIFY(std::abs(at(s, 0).eta.value_or(0) - 2 * std::log(3.0)) < 1e-12);
+        QCOMPARE(at(s, 1).name, std::string("c"));
+        const Session other = sessionOf({prior("a", {{1, 1}}, 0.75, "one"), prior("b", {{1, 1}}, 0.75, "two")});
+        QVERIFY(refusal([&] { withMerged(other, 0, two, {}); }).contains("another task or context"));
+    }
+
+    void switchesSayNoMoreThanIsNeeded() {
+        Session s = withEta(three(), 0, 2, 0.5);
+        s = withSwitches(std::move(s), 0, {true, false, false});
+        QCOMPARE(switchesOf(s, 0), (std::vector<bool>{true, false, false}));
+        QVERIFY(!s.priors[0].overrides.contains("a"));
+        QCOMPARE(overrideOf(s.priors[0], "c").eta.value_or(0), 0.5);
+        const std::size_t back[] = {1, 2};
+        s = withSwitched(std::move(s), 0, back, true);
+        QVERIFY(!s.priors[0].overrides.contains("b"));
+        QCOMPARE(s.priors[0].overrides.size(), 1u);  // η is still said
+    }
+
+    void aTokenIsPutInOnce() {
+        compute::Prior p = prior("p", {{5, 0.3}});
+        p = withToken(p, Side::Demote, 5);
+        QVERIFY(p.delta.empty());
+        QCOMPARE(p.demote.size(), 1u);
+        p = withToken(p, Side::Promote, 5);
+        QVERIFY(p.demote.empty());
+        QCOMPARE(p.promote.at(0).id, 5);
+        p = withText(p, Side::Demote, " cat");
+        const std::size_t first[] = {0};
+        p = withoutEntries(p, first);
+        QVERIFY(p.promote.empty());
+        QCOMPARE(p.demote.at(0).text, std::string(" cat"));
+    }
+
+    /// η = log 3, Δ = 2 and τ = 0.5: 4 log 3 where the token is in the support, 0 where it is not.
+    void theTallyCountsOncePerStep() {
+        Session s = sessionOf({prior("a", {{1, 2}}), prior("b", {{7, 1}})});
+        Trace trace;
+        trace.id = 3;
+        trace.session = s;
+        trace.session.decoding.temperature = 0.5;
+        trace.priors = priorSetOf(s, nullptr, 10);
+        const auto step = [&](Position p, TokenId token, std::vector<std::string> matched) {
+            auto made = std::make_shared<compute::Step>();
+            made->position = p;
+            made->token = token;
+            made->matchedPriors = std::move(matched);
+            trace.steps.push_back(std::move(made));
+        };
+        step(1, 1, {"a"});
+        step(2, 4, {"a", "b"});
+        PriorTally tally;
+        QVERIFY(tally.follow(&trace));
+        QVERIFY(!tally.follow(&trace));
+        step(3, 1, {});
+        QVERIFY(!tally.wouldRecount(&trace));
+        QVERIFY(tally.follow(&trace));
+        QCOMPARE(tally.of("a").hits, 2u);
+        QCOMPARE(tally.of("b").hits, 1u);
+        QVERIFY(std::abs(tally.of("a").effect() - 2 * std::log(3.0)) < 1e-12);
+        QVERIFY(std::isnan(tally.of("none").effect()));
+        trace.steps[0] = std::make_shared<compute::Step>(*trace.steps[1]);
+        QVERIFY(tally.wouldRecount(&trace));
+        QVERIFY(tally.follow(&trace));
+        QCOMPARE(tally.of("b").hits, 2u);
+        QVERIFY(tally.follow(nullptr));
+        QCOMPARE(tally.of("a").hits, 0u);
+    }
+};
+
+QTEST_APPLESS_MAIN(TestBankEdit)
+#include "tst_bankedit.moc"
