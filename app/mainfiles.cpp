@@ -12,6 +12,7 @@
 #include "compute/error.h"
 #include "model/opensession.h"
 #include "widgets/attempt.h"
+#include "widgets/bankname.h"
 
 namespace counterpoint::app {
 

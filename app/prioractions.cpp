@@ -2,6 +2,7 @@
 
 #include "app/mainwindow.h"
 #include "widgets/attempt.h"
+#include "widgets/bankname.h"
 #include "widgets/priorspanel.h"
 
 namespace counterpoint::app {

@@ -4,22 +4,18 @@
 // keeps the actions (setActions). A row that becomes the current one is the view's prior, that plots, strip and detail
 // follow. Thread: the window thread.
 
-#include <QCheckBox>
-#include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPointer>
-#include <QTableView>
 #include <QToolButton>
 #include <QWidget>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <vector>
 
+#include "widgets/bankline.h"
 #include "widgets/framelimiter.h"
-#include "widgets/priorstable.h"
-#include "widgets/valueslider.h"
+#include "widgets/priorsview.h"
 
 class QHBoxLayout;
 
@@ -31,7 +27,21 @@ class PriorsPanel : public QWidget {
     explicit PriorsPanel(model::Document& document, QWidget* parent = nullptr);
     ~PriorsPanel() override;
 
-    enum class Command { New, Duplicate, Delete, Merge, Split, Solo, Mute, Up, Down, ResetEta, Promote, Demote, RemoveBank };
+    enum class Command {
+        New,
+        Duplicate,
+        Delete,
+        Merge,
+        Split,
+        Solo,
+        Mute,
+        Up,
+        Down,
+        ResetEta,
+        Promote,
+        Demote,
+        RemoveBank
+    };
     void run(Command command);  ///< throws what editing throws
     bool can(Command command) const;
     /// Of the window's registry: for buttons, menus and what is shown where there is no bank.
@@ -42,9 +52,9 @@ class PriorsPanel : public QWidget {
     void setActions(const Offered& actions);
 
     int bank() const { return m_table.bank(); }
-    std::vector<std::size_t> selected() const;  ///< of the bank, ascending
+    std::vector<std::size_t> selected() const { return m_view->selected(); }  ///< of the bank, ascending
     PriorsTable& table() { return m_table; }
-    QTableView& view() { return *m_view; }
+    PriorsView& view() { return *m_view; }
     void refresh();
     /// Another widget that shows what the table knows: it is kept up to date while either is seen.
     void setCompanion(QWidget* companion) { m_companion = companion; }
@@ -65,38 +75,29 @@ class PriorsPanel : public QWidget {
     void showEvent(QShowEvent* event) override;
 
   private:
-    QWidget* makeBankLine();
     QWidget* makeSearchLine();
     void makeTable();
     bool seen() const { return isVisible() || (m_companion && m_companion->isVisible()); }
-    void readBanks();
     void readBank();
     void traceChanged();
     void followView();
     void currentChanged();
     void countRows();
-    void choose(int bank);
-    void editBank(const std::string& merge, const std::function<void(model::BankEntry&)>& change);
-    void select(const std::vector<std::size_t>& priors);
     void solo(const std::vector<std::size_t>& priors);
     void apply(model::Session session);
-    std::size_t current() const;  ///< prior of the current row; npos
     compute::TokenId shownToken() const;
-    static constexpr auto kNone = static_cast<std::size_t>(-1);
 
     model::Document& m_document;
     PriorsTable m_table;
     QPointer<QWidget> m_companion;
     FrameLimiter m_limiter;
     QWidget *m_body, *m_nothing;
-    QHBoxLayout *m_bankButtons = nullptr, *m_priorButtons = nullptr, *m_emptyButtons = nullptr;
-    QComboBox* m_banks = nullptr;
-    QCheckBox* m_switch = nullptr;
-    ValueSlider* m_weight = nullptr;
-    QLabel *m_problem = nullptr, *m_count = nullptr, *m_none = nullptr;
+    BankLine* m_bankLine = nullptr;
+    QHBoxLayout *m_priorButtons = nullptr, *m_emptyButtons = nullptr;
+    QLabel *m_count = nullptr, *m_none = nullptr;
     QLineEdit* m_search = nullptr;
     QToolButton* m_matched = nullptr;
-    QTableView* m_view = nullptr;
+    PriorsView* m_view = nullptr;
     class QMenu* m_menu = nullptr;
     bool m_stale = true, m_following = false, m_wasBusy = false;
     /// What stood before solo: switches of the banks, and of the priors of the present one by name.
@@ -105,9 +106,5 @@ class PriorsPanel : public QWidget {
     };
     std::optional<BeforeSolo> m_beforeSolo;
 };
-
-/// Whether a file is a bank by its name; the name a bank is saved as: with the ending of one.
-bool isBank(const std::filesystem::path& file);
-std::filesystem::path bankPath(const std::filesystem::path& file);
 
 }  // namespace counterpoint::widgets

@@ -1,0 +1,163 @@
+// What the bank editor does with the selected priors, each a change of the session: declared in priorspanel.h.
+
+#include <QHeaderView>
+#include <algorithm>
+
+#include "widgets/attempt.h"
+#include "widgets/priorspanel.h"
+
+namespace counterpoint::widgets {
+
+void PriorsPanel::apply(model::Session session) { m_document.setSession(std::move(session)); }
+
+compute::TokenId PriorsPanel::shownToken() const {
+    return m_document.trace() == nullptr ? compute::kNoToken
+                                         : model::shownToken(*m_document.trace(), m_document.view());
+}
+
+bool PriorsPanel::can(Command command) const {
+    const model::Session& session = m_document.session();
+    if (bank() < 0 || bank() >= static_cast<int>(session.priors.size())) return false;
+    if (command == Command::RemoveBank) return true;
+    if (!session.priors[static_cast<std::size_t>(bank())].content) return false;
+    if (command == Command::New) return true;
+    const std::size_t now = m_view->current();
+    if (now == kNoPrior || m_view->selected().empty()) return false;
+    switch (command) {
+        case Command::Up:
+        case Command::Down:
+            return m_view->horizontalHeader()->sortIndicatorSection() < 0 &&
+                   m_table.rowCount() == static_cast<int>(m_table.total());
+        case Command::Merge:
+            return m_view->selected().size() > 1;
+        case Command::Split:
+            return !m_table.prior(now).promote.empty() && !m_table.prior(now).demote.empty();
+        case Command::Promote:
+        case Command::Demote:
+            return shownToken() != compute::kNoToken;
+        default:
+            return true;
+    }
+}
+
+void PriorsPanel::run(Command command) {
+    if (!can(command)) return;
+    const auto at = static_cast<std::size_t>(bank());
+    std::vector<std::size_t> rows = m_view->selected();
+    const std::size_t now = m_view->current();
+    model::Session session = m_document.session();
+    using namespace model;
+    switch (command) {
+        case Command::New: {
+            const std::size_t place = rows.empty() ? m_table.total() : rows.back() + 1;
+            compute::Prior prior;
+            prior.name = "new prior";
+            prior.quality = 0.75;
+            m_search->clear();
+            m_matched->setChecked(false);
+            apply(withNewPrior(std::move(session), at, place, std::move(prior)));
+            m_view->select({place});
+            return m_view->edit(m_view->currentIndex());
+        }
+        case Command::Duplicate: {
+            const std::size_t place = rows.back() + 1;
+            apply(withDuplicates(std::move(session), at, rows));
+            std::vector<std::size_t> copies;
+            for (std::size_t i = 0; i < rows.size(); ++i) copies.push_back(place + i);
+            return m_view->select(copies);
+        }
+        case Command::Delete:
+            apply(withoutPriors(std::move(session), at, rows));
+            if (m_table.total() > 0) m_view->select({std::min(rows.front(), m_table.total() - 1)});
+            return;
+        case Command::Merge: {
+            const auto& tokenizer = m_document.tokenizer();
+            const compute::Bank& content = bankAt(session, at);
+            const bool foreign = tokenizer && content.tokenizer && *content.tokenizer != tokenizer->fingerprint();
+            apply(withMerged(std::move(session), at, rows,
+                             {tokenizer.get(), tokenizer ? tokenizer->size() : -1, foreign}));
+            return m_view->select({rows.front()});
+        }
+        case Command::Split: {
+            const compute::Prior& whole = m_table.prior(now);
+            std::vector<std::size_t> demoted;
+            for (std::size_t i = 0; i < whole.demote.size(); ++i) demoted.push_back(whole.promote.size() + i);
+            apply(withSplit(std::move(session), at, now, demoted));
+            return m_view->select({now, now + 1});
+        }
+        case Command::Solo:
+            return solo(rows);
+        case Command::Mute: {
+            const auto on = [&](std::size_t i) {
+                return isOn(m_table.prior(i), overrideOf(session.priors[at], m_table.prior(i).name));
+            };
+            const bool any = std::any_of(rows.begin(), rows.end(), on);
+            return apply(withSwitched(std::move(session), at, rows, !any));
+        }
+        case Command::Up:
+        case Command::Down:
+            apply(withPriorsMoved(std::move(session), at, rows, command == Command::Up ? -1 : 1));
+            return m_view->select(rows);
+        case Command::ResetEta:
+            return resetEta(rows);
+        case Command::Promote:
+        case Command::Demote:
+            return put(now, shownToken(), command == Command::Promote ? Side::Promote : Side::Demote);
+        case Command::RemoveBank:
+            session.priors.erase(session.priors.begin() + static_cast<std::ptrdiff_t>(at));
+            return apply(std::move(session));
+    }
+}
+
+void PriorsPanel::resetEta(const std::vector<std::size_t>& priors) {
+    const auto at = static_cast<std::size_t>(bank());
+    model::Session session = m_document.session();
+    for (const std::size_t i : priors) {
+        session = model::withEta(std::move(session), at, i, std::nullopt);
+        if (!m_table.prior(i).eta || m_table.prior(i).unusable) continue;
+        compute::Prior own = m_table.prior(i);
+        own.eta.reset();
+        session = model::withPrior(std::move(session), at, i, std::move(own));
+    }
+    apply(std::move(session));
+}
+
+void PriorsPanel::put(std::size_t prior, compute::TokenId token, model::Side side) {
+    attempt(
+        m_document,
+        [&] {
+            apply(model::withPrior(m_document.session(), static_cast<std::size_t>(bank()), prior,
+                                   model::withToken(m_table.prior(prior), side, token)));
+        },
+        "priors");
+}
+
+void PriorsPanel::solo(const std::vector<std::size_t>& priors) {
+    const model::Session session = m_document.session();
+    const auto at = static_cast<std::size_t>(bank());
+    const std::vector<bool> now = model::switchesOf(session, at);
+    std::vector<bool> wanted(now.size(), false);
+    for (const std::size_t i : priors) wanted.at(i) = true;
+    model::Session changed = session;
+    for (std::size_t b = 0; b < changed.priors.size(); ++b) changed.priors[b].enabled = b == at;
+    changed = model::withSwitches(std::move(changed), at, wanted);
+    if (changed != session) {
+        if (!m_beforeSolo) {
+            m_beforeSolo.emplace();
+            for (const model::BankEntry& entry : session.priors) m_beforeSolo->banks[entry.bank] = entry.enabled;
+            for (std::size_t i = 0; i < now.size(); ++i) m_beforeSolo->priors[m_table.prior(i).name] = now[i];
+        }
+        return apply(std::move(changed));
+    }
+    if (!m_beforeSolo) return;
+    for (model::BankEntry& entry : changed.priors)  // again: as it was
+        if (const auto before = m_beforeSolo->banks.find(entry.bank); before != m_beforeSolo->banks.end())
+            entry.enabled = before->second;
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+        if (const auto before = m_beforeSolo->priors.find(m_table.prior(i).name); before != m_beforeSolo->priors.end())
+            wanted[i] = before->second;
+    m_beforeSolo.reset();
+    apply(model::withSwitches(std::move(changed), at, wanted));
+}
+
+}  // namespace counterpoint::widgets
