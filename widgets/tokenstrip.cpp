@@ -16,15 +16,9 @@ namespace counterpoint::widgets {
 namespace {
 
 using Kind = TokenRun::Kind;
-constexpr int kMargin = spacing::wide, kGap = 1, kBar = 3, kMatch = 2;
+constexpr int kMargin = TokenFlow::kMargin, kBar = 3, kMatch = 2;
 constexpr double kTint = 0.20;  ///< share of the measure's colour behind the text; the bar below has all of it
 constexpr double kBoxLine = 0.45;
-
-/// Whether the text of one token goes on in the next without a space, a line end or a control token between.
-bool goesOn(const TokenText& next, const TokenText& before) {
-    const auto ends = [](const TokenRun& run) { return run.kind == Kind::Mark || run.kind == Kind::Control; };
-    return !next.runs.empty() && !before.runs.empty() && !ends(next.runs.front()) && !ends(before.runs.back());
-}
 
 }  // namespace
 
@@ -59,8 +53,7 @@ const model::StripMeasure& TokenStrip::strip() const {
 void TokenStrip::restart() {
     const model::Trace* trace = m_document.trace();
     m_trace = trace == nullptr ? -1 : trace->id;
-    m_items.clear();
-    m_lineStarts.clear();
+    m_flow.clear();
     m_atEnd = true;
     follow();
 }
@@ -69,9 +62,8 @@ void TokenStrip::follow() {
     const model::Trace* trace = m_document.trace();
     if ((trace == nullptr ? -1 : trace->id) != m_trace) return restart();
     // A token that is not what was laid out (the last one, decided again): begin anew.
-    if (trace != nullptr && m_items.size() > trace->tokens.size()) {
-        m_items.clear();
-        m_lineStarts.clear();
+    if (trace != nullptr && m_flow.size() > trace->tokens.size()) {
+        m_flow.clear();
     }
     const bool stayed = m_atEnd;
     layOutNew();
@@ -82,58 +74,8 @@ void TokenStrip::follow() {
     m_limiter.request();
 }
 
-int TokenStrip::widthOf(const TokenText& text) {
-    int width = 0;
-    for (const TokenRun& run : text.runs) {
-        int& known = m_widths[run.text];
-        if (known == 0) known = std::max(1, fontMetrics().horizontalAdvance(run.text));
-        width += known + (run.kind == Kind::Control || run.kind == Kind::Bytes ? 2 * spacing::tight : 0);
-    }
-    return std::max(width, spacing::tight);
-}
-
 void TokenStrip::layOutNew() {
-    const model::Trace* trace = m_document.trace();
-    if (trace == nullptr) return;
-    const int right = viewport()->width() - kMargin;
-    for (std::size_t i = m_items.size(); i < trace->tokens.size(); ++i) {
-        Item item;
-        item.text = tokenText(*trace, i);
-        item.width = std::min(widthOf(item.text), std::max(spacing::page, right - kMargin));
-        if (m_items.empty()) {
-            item.x = kMargin;
-            m_lineStarts = {0};
-        } else {
-            const Item& before = m_items.back();
-            item.x = before.x + before.width + kGap;
-            item.line = before.line;
-            if (before.text.breaksLine || item.x + item.width > right) {
-                item.x = before.text.breaksLine ? kMargin : wrapWord(item.text, right - item.width);
-                ++item.line;
-                if (item.x == kMargin) m_lineStarts.push_back(static_cast<int>(i));
-            }
-        }
-        m_items.push_back(std::move(item));
-        ++m_laidOut;
-    }
-}
-
-int TokenStrip::wrapWord(const TokenText& next, int right) {
-    const auto lineStart = static_cast<std::size_t>(m_lineStarts.back());
-    std::size_t first = m_items.size();
-    if (!goesOn(next, m_items.back().text)) return kMargin;
-    do --first;
-    while (first > lineStart && goesOn(m_items[first].text, m_items[first - 1].text));
-    if (first == lineStart) return kMargin;
-    const int by = m_items[first].x - kMargin;
-    const int end = m_items.back().x + m_items.back().width + kGap - by;
-    if (end > right || end > viewport()->width() / 2) return kMargin;  // no word, or one that would leave a hole
-    for (std::size_t i = first; i < m_items.size(); ++i) {
-        m_items[i].x -= by;
-        ++m_items[i].line;
-    }
-    m_lineStarts.push_back(static_cast<int>(first));
-    return end;
+    if (const model::Trace* trace = m_document.trace()) m_flow.follow(*trace, viewport()->width(), fontMetrics());
 }
 
 int TokenStrip::wholeLines() const {
@@ -143,7 +85,7 @@ int TokenStrip::wholeLines() const {
 int TokenStrip::firstLine() const { return (verticalScrollBar()->value() + m_lineHeight / 2) / m_lineHeight; }
 
 void TokenStrip::updateBar() {
-    const int hidden = std::max(0, static_cast<int>(m_lineStarts.size()) - wholeLines());
+    const int hidden = std::max(0, m_flow.lines() - wholeLines());
     verticalScrollBar()->setRange(0, hidden * m_lineHeight);
     verticalScrollBar()->setPageStep(wholeLines() * m_lineHeight);
     verticalScrollBar()->setSingleStep(m_lineHeight);
@@ -211,27 +153,17 @@ QColor TokenStrip::colourOf(double value) const {
 }
 
 QRect TokenStrip::tokenRect(int index) const {
-    if (index < 0 || static_cast<std::size_t>(index) >= m_items.size()) return {};
-    const Item& item = m_items[static_cast<std::size_t>(index)];
+    if (index < 0 || static_cast<std::size_t>(index) >= m_flow.size()) return {};
+    const TokenFlow::Item& item = m_flow.item(static_cast<std::size_t>(index));
     return {item.x, spacing::normal + (item.line - firstLine()) * m_lineHeight, item.width,
             m_lineHeight - spacing::tight};
 }
 
 int TokenStrip::tokenAt(const QPoint& place) const {
     const int below = place.y() - spacing::normal;
-    return below < 0 || below / m_lineHeight >= wholeLines() ? -1
-                                                             : tokenIn(firstLine() + below / m_lineHeight, place.x());
-}
-
-int TokenStrip::tokenIn(int line, int x) const {
-    if (line < 0 || static_cast<std::size_t>(line) >= m_lineStarts.size()) return -1;
-    const std::size_t next = static_cast<std::size_t>(line) + 1;
-    const int end = next < m_lineStarts.size() ? m_lineStarts[next] : static_cast<int>(m_items.size());
-    for (int i = m_lineStarts[static_cast<std::size_t>(line)]; i < end; ++i) {
-        const Item& item = m_items[static_cast<std::size_t>(i)];
-        if (x >= item.x && x < item.x + item.width + kGap) return i;
-    }
-    return -1;
+    return below < 0 || below / m_lineHeight >= wholeLines()
+               ? -1
+               : m_flow.tokenIn(firstLine() + below / m_lineHeight, place.x());
 }
 
 void TokenStrip::paintEvent(QPaintEvent*) {
@@ -240,7 +172,7 @@ void TokenStrip::paintEvent(QPaintEvent*) {
     painter.fillRect(viewport()->rect(), t.surface);
     painter.setFont(font());
     const model::Trace* trace = m_document.trace();
-    if (trace == nullptr || m_items.empty()) {
+    if (trace == nullptr || m_flow.size() == 0) {
         painter.setPen(t.quiet);
         const QString why = m_document.running() ? tr("The first token is on its way.")
                             : m_document.ready() || m_document.busy()
@@ -249,16 +181,16 @@ void TokenStrip::paintEvent(QPaintEvent*) {
         painter.drawText(viewport()->rect().adjusted(kMargin, 0, -kMargin, 0), Qt::AlignCenter | Qt::TextWordWrap, why);
         return;
     }
-    const int first = std::min(firstLine(), static_cast<int>(m_lineStarts.size()) - 1);
-    for (int i = m_lineStarts[static_cast<std::size_t>(first)]; i < static_cast<int>(m_items.size()); ++i) {
-        if (m_items[static_cast<std::size_t>(i)].line >= first + wholeLines()) break;
+    const int first = std::min(firstLine(), m_flow.lines() - 1);
+    for (int i = m_flow.lineStart(first); i < static_cast<int>(m_flow.size()); ++i) {
+        if (m_flow.item(static_cast<std::size_t>(i)).line >= first + wholeLines()) break;
         drawToken(painter, *trace, i);
     }
 }
 
 void TokenStrip::drawToken(QPainter& painter, const model::Trace& trace, int index) const {
     const Theme& t = currentTheme();
-    const Item& item = m_items[static_cast<std::size_t>(index)];
+    const TokenFlow::Item& item = m_flow.item(static_cast<std::size_t>(index));
     const QRect box = tokenRect(index);
     const compute::Step* step = trace.at(index);
     const bool given = index < trace.promptLength;
@@ -273,7 +205,7 @@ void TokenStrip::drawToken(QPainter& painter, const model::Trace& trace, int ind
     const QRect line(0, box.top(), 0, box.height() - kBar);
     for (const TokenRun& run : item.text.runs) {
         const bool boxed = run.kind == Kind::Control || run.kind == Kind::Bytes;
-        const int whole = m_widths.value(run.text) + (boxed ? 2 * spacing::tight : 0);
+        const int whole = m_flow.widthOf(run);
         const int width =
             std::min(whole, box.left() + box.width() - x);  // of a token longer than a line: its beginning
         if (width <= 0) break;
@@ -350,7 +282,7 @@ void TokenStrip::keyPressEvent(QKeyEvent* event) {
         case Qt::Key_Home:
             return m_document.setCursor(0);
         case Qt::Key_End:
-            return m_document.setCursor(static_cast<compute::Position>(m_items.size()));
+            return m_document.setCursor(static_cast<compute::Position>(m_flow.size()));
         case Qt::Key_Up:
             return moveLine(-1);
         case Qt::Key_Down:
@@ -362,17 +294,18 @@ void TokenStrip::keyPressEvent(QKeyEvent* event) {
 
 void TokenStrip::moveLine(int by) {
     const auto at = static_cast<std::size_t>(m_document.view().cursor);
-    if (at >= m_items.size()) return;
-    const Item& item = m_items[at];
-    if (const int index = tokenIn(item.line + by, item.x + item.width / 2); index >= 0) m_document.setCursor(index);
+    if (at >= m_flow.size()) return;
+    const TokenFlow::Item& item = m_flow.item(at);
+    if (const int index = m_flow.tokenIn(item.line + by, item.x + item.width / 2); index >= 0)
+        m_document.setCursor(index);
 }
 
 void TokenStrip::showCursor() {
     m_shownCursor = m_document.view().cursor;
     if (m_document.followsEnd()) return;
     const auto at = static_cast<std::size_t>(m_shownCursor);
-    if (at >= m_items.size()) return;
-    const int line = m_items[at].line;
+    if (at >= m_flow.size()) return;
+    const int line = m_flow.item(at).line;
     if (line < firstLine()) verticalScrollBar()->setValue(line * m_lineHeight);
     if (line >= firstLine() + wholeLines()) verticalScrollBar()->setValue((line - wholeLines() + 1) * m_lineHeight);
 }
@@ -385,8 +318,7 @@ void TokenStrip::scrollContentsBy(int, int) {
 void TokenStrip::resizeEvent(QResizeEvent* event) {
     QAbstractScrollArea::resizeEvent(event);
     const bool stayed = m_atEnd;
-    m_items.clear();
-    m_lineStarts.clear();
+    m_flow.clear();
     layOutNew();
     updateBar();
     if (stayed) verticalScrollBar()->setValue(verticalScrollBar()->maximum());
@@ -395,7 +327,7 @@ void TokenStrip::resizeEvent(QResizeEvent* event) {
 void TokenStrip::changeEvent(QEvent* event) {
     QAbstractScrollArea::changeEvent(event);
     if (event->type() != QEvent::FontChange) return;
-    m_widths.clear();
+    m_flow.forgetWidths();
     m_lineHeight = fontMetrics().height() + kBar + spacing::normal;
     restart();
 }

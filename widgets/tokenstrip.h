@@ -7,14 +7,12 @@
 // the window thread.
 
 #include <QAbstractScrollArea>
-#include <QHash>
 #include <utility>
-#include <vector>
 
 #include "model/diagnostics.h"
 #include "model/document.h"
 #include "widgets/framelimiter.h"
-#include "widgets/tokentext.h"
+#include "widgets/tokenflow.h"
 
 namespace counterpoint::widgets {
 
@@ -26,7 +24,7 @@ class TokenStrip : public QAbstractScrollArea {
     int tokenAt(const QPoint& place) const;
     QRect tokenRect(int index) const;
     /// How many tokens have been laid out since the strip was made: new ones only, while a trace grows.
-    qint64 laidOut() const { return m_laidOut; }
+    qint64 laidOut() const { return m_flow.laidOut(); }
     /// What the measure's values on the trace are: the largest finite one is what full colour stands for, and ∞ has
     /// full colour too.
     struct Scale {
@@ -60,39 +58,27 @@ class TokenStrip : public QAbstractScrollArea {
     void scrollContentsBy(int dx, int dy) override;
 
   private:
-    struct Item {
-        int x = 0, width = 0, line = 0;
-        TokenText text;
-    };
     void restart();
     void follow();
     void layOutNew();
     void updateBar();
     int wholeLines() const;  ///< that fit into the viewport
     int firstLine() const;   ///< the one at its top
-    int tokenIn(int line, int x) const;
     void measure();
     void readMatch();
     void drawToken(QPainter& painter, const model::Trace& trace, int index) const;
-    int widthOf(const TokenText& text);
-    /// The line has no room for `next`, which goes to a new one: the beginning of its word goes there with it, where
-    /// that leaves no large hole. Returns the place of `next`, at most `right`.
-    int wrapWord(const TokenText& next, int right);
     void showCursor();
     void moveLine(int by);
     const model::StripMeasure& strip() const;
 
     model::Document& m_document;
     FrameLimiter m_limiter;
-    std::vector<Item> m_items;
-    std::vector<int> m_lineStarts;  ///< first item of each line
+    TokenFlow m_flow;
     int m_trace = -1, m_lineHeight = 0;
-    qint64 m_laidOut = 0;
     Scale m_scale;
     bool m_atEnd = true;
     std::pair<int, int> m_because{0, 0};
     compute::Position m_shownCursor = -1;
-    QHash<QString, int> m_widths;
 };
 
 }  // namespace counterpoint::widgets
