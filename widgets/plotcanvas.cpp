@@ -30,46 +30,21 @@ Frame frameOf(const QCustomPlot& plot, const QCPAxis& value) {
 
 class Ticker : public QCPAxisTicker {
   public:
-    enum Kind { Values, SecondValues, X };
-    Ticker(const Scene& scene, Kind kind, const QCPAxisRect* rect) : m_scene(scene), m_kind(kind), m_rect(rect) {}
+    Ticker(const Scene& scene, AxisKind kind, const QCPAxisRect* rect) : m_scene(scene), m_kind(kind), m_rect(rect) {}
     void generate(const QCPRange& range, const QLocale&, QChar, int, QVector<double>& at, QVector<double>* sub,
                   QVector<QString>* labels) override {
         at.clear();
         if (sub != nullptr) sub->clear();
         if (labels != nullptr) labels->clear();
-        for (const Tick& tick : make({range.lower, range.upper})) {
+        for (const Tick& tick : axisTicks(m_scene, m_kind, {range.lower, range.upper}, m_rect->size())) {
             at.append(tick.u);
             if (labels != nullptr) labels->append(tick.label);
         }
     }
 
   private:
-    std::vector<Tick> make(const Range& range) const {
-        const QFontMetricsF metrics = m_scene.metrics();
-        if (m_kind != X) {
-            const int count = std::clamp(static_cast<int>(m_rect->height() / (2.4 * metrics.height())), 2, 8);
-            return ticks(m_kind == Values ? m_scene.prepared.y : m_scene.prepared.y2, range, count);
-        }
-        if (m_scene.categories()) return categoryTicks(range);
-        const QString widest = QString::number(std::llround(range.upper));
-        const double room = metrics.horizontalAdvance(widest) + 2 * metrics.height();
-        const int count = std::clamp(static_cast<int>(m_rect->width() / room), 2, 12);
-        const bool positions = m_scene.plot.cursorIsPosition;
-        return positions ? positionTicks(range, count) : ticks(m_scene.prepared.x, range, std::min(count, 6));
-    }
-    std::vector<Tick> categoryTicks(const Range& range) const {
-        std::vector<Tick> out;
-        // Sources of one family differ at their ends, tokens where they begin.
-        const bool sources = !m_scene.plot.series.empty() && m_scene.plot.series[0].kind == SeriesKind::Waterfall;
-        const Qt::TextElideMode cut = sources ? Qt::ElideMiddle : Qt::ElideRight;
-        for (std::size_t i = 0; i < m_scene.plot.x.categories.size(); ++i)
-            if (const auto u = static_cast<double>(i); u >= range.lower && u <= range.upper)
-                out.push_back({u, (m_scene.twoLines && i % 2 == 1 ? QStringLiteral("\n") : QString()) +
-                                      m_scene.metrics().elidedText(m_scene.category(i), cut, m_scene.categoryRoom)});
-        return out;
-    }
     const Scene& m_scene;
-    Kind m_kind;
+    AxisKind m_kind;
     const QCPAxisRect* m_rect;
 };
 
@@ -349,9 +324,9 @@ PlotCanvas::PlotCanvas(QWidget* parent) : d(std::make_unique<Private>()) {
     new Layer(plot, d->scene, Layer::Above);
     plot->setCurrentLayer(QStringLiteral("main"));
     const QCPAxisRect* rect = plot->axisRect();
-    plot->xAxis->setTicker(QSharedPointer<QCPAxisTicker>(new Ticker(d->scene, Ticker::X, rect)));
-    plot->yAxis->setTicker(QSharedPointer<QCPAxisTicker>(new Ticker(d->scene, Ticker::Values, rect)));
-    plot->yAxis2->setTicker(QSharedPointer<QCPAxisTicker>(new Ticker(d->scene, Ticker::SecondValues, rect)));
+    plot->xAxis->setTicker(QSharedPointer<QCPAxisTicker>(new Ticker(d->scene, AxisKind::X, rect)));
+    plot->yAxis->setTicker(QSharedPointer<QCPAxisTicker>(new Ticker(d->scene, AxisKind::Values, rect)));
+    plot->yAxis2->setTicker(QSharedPointer<QCPAxisTicker>(new Ticker(d->scene, AxisKind::SecondValues, rect)));
 }
 
 PlotCanvas::~PlotCanvas() = default;

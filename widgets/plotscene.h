@@ -1,14 +1,16 @@
 #pragma once
 // Scene: what all parts of one drawing share (look, figure, scales, cursor), and the painting of everything that is
-// neither an axis nor a line: bars, waterfalls, bands behind them, gap marks, cursor and flip. QPainter alone, so that
+// neither an axis nor a line: bars, waterfalls, bands behind them, gap marks, cursor and flip. Qt Gui alone, so that
 // plotcanvas.cpp is left with QCustomPlot's axes. All lengths are multiples of Look::px. Thread: the window thread.
 
 #include <QFont>
 #include <QFontMetricsF>
 #include <QPainter>
 #include <QPen>
+#include <QSize>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "widgets/palette.h"
 #include "widgets/plotscale.h"
@@ -49,6 +51,10 @@ struct Frame {
     QRectF area;
     std::function<double(double)> x, y;
 };
+
+enum class AxisKind { Values, SecondValues, X };
+/// Of the visible range; as many as an axis rectangle of this size has room for.
+std::vector<Tick> axisTicks(const Scene& scene, AxisKind kind, const Range& range, const QSize& room);
 
 /// `title` where it fits into `room`, else what stands in its brackets (the unit), else nothing.
 QString fittingTitle(const QString& title, double room, const QFontMetricsF& metrics);
