@@ -33,8 +33,6 @@ constexpr std::array kContexts = {
     ContextRow{compute::ContextKind::Feature, "inside a feature of the bank", "name of the feature"},
 };
 
-QString words(const std::string& text) { return QString::fromStdString(text); }
-
 /// A sentence, whole on hover.
 QLabel* sentenceLabel(const char* name) {
     auto* label = new QLabel;

@@ -47,8 +47,6 @@ constexpr std::array kPolicies = {compute::Policy::ExactId, compute::Policy::Sin
                                   compute::Policy::SingleTokenSpace, compute::Policy::FirstToken,
                                   compute::Policy::FirstTokenSpace};
 
-QString words(const std::string& s) { return QString::fromStdString(s); }
-
 QLabel* quiet(const char* name) {
     auto* label = new QLabel;
     label->setObjectName(QLatin1String(name));

@@ -41,8 +41,6 @@ constexpr std::array<Head, PriorsTable::kColumns> kHeads = {{
      "−0.0000", false},
 }};
 
-QString utf8(const std::string& s) { return QString::fromStdString(s); }
-
 bool isNumber(int column) { return column >= PriorsTable::Quality; }
 
 /// Texts as people sort them, numbers by value with what is none at the end.
@@ -121,7 +119,7 @@ std::vector<std::size_t> PriorsTable::ordered() const {
         std::erase_if(order, [this](std::size_t i) {
             const compute::Prior& p = prior(i);
             if (m_matchedOnly && m_tally.of(p.name).hits == 0) return true;
-            const QString all = utf8(p.name + '\n' + p.kind + '\n' + p.task + '\n' + p.source);
+            const QString all = words(p.name + '\n' + p.kind + '\n' + p.task + '\n' + p.source);
             return !std::all_of(m_words.begin(), m_words.end(),
                                 [&](const QString& word) { return all.contains(word, Qt::CaseInsensitive); });
         });
@@ -183,11 +181,11 @@ bool PriorsTable::on(std::size_t index) const {
 
 QStringList PriorsTable::problems(std::size_t index) const {
     QStringList all;
-    for (const std::string& sentence : prior(index).problems) all << utf8(sentence);
+    for (const std::string& sentence : prior(index).problems) all << words(sentence);
     if (const auto* m = member(index)) {
         if (m_set && m->context < m_set->contexts().size())
-            if (const std::string& why = m_set->contexts().problem(m->context); !why.empty()) all << utf8(why);
-        for (const std::string& sentence : m->factor->problems) all << utf8(sentence);
+            if (const std::string& why = m_set->contexts().problem(m->context); !why.empty()) all << words(why);
+        for (const std::string& sentence : m->factor->problems) all << words(sentence);
     }
     const model::PriorTally::Of& of = m_tally.of(prior(index).name);
     if (of.bounded > 0)
@@ -243,11 +241,11 @@ QString PriorsTable::text(std::size_t index, int column) const {
     const auto* m = member(index);
     switch (column) {
         case Name:
-            return utf8(p.name);
+            return words(p.name);
         case Kind:
-            return utf8(p.kind);
+            return words(p.kind);
         case Task:
-            return utf8(p.task);
+            return words(p.task);
         case EtaColumn:
             if (m != nullptr && m->eta.off) return tr("off");
             if (m != nullptr && m->eta.capped) return QStringLiteral("≤ ") + formatCell(m->eta.eta);
@@ -270,7 +268,7 @@ QString PriorsTable::hover(std::size_t index, int column) const {
     if (column == EtaColumn || column == Effective) lines << etaText(index);
     if (const auto* m = member(index)) {
         lines << tr("acts %1, η %2, times the bank's weight %3")
-                     .arg(utf8(compute::describe(p.when)), formatExact(m->eta.eta), formatExact(m->weight));
+                     .arg(words(compute::describe(p.when)), formatExact(m->eta.eta), formatExact(m->weight));
         if (!m->acts && on(index) && problems(index).isEmpty()) lines << tr("It does not act: its weight is 0.");
     }
     QStringList why = problems(index);

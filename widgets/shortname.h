@@ -10,6 +10,8 @@ namespace counterpoint::widgets {
 constexpr int kNameLetters = 40;    ///< in menus, lists, hovers' tables
 constexpr int kHoverLetters = 300;  ///< where the whole name is told
 
+/// UTF-8 of the other rooms as the window has it.
+inline QString words(const std::string& text) { return QString::fromStdString(text); }
 QString shortened(const QString& name, int letters = kNameLetters);
 QString shortened(const std::string& name, int letters = kNameLetters);
 /// The same text for a label that breaks its lines: a word longer than a line may be broken too. Not for text that a
