@@ -4,14 +4,10 @@
 #include <QDropEvent>
 #include <QFormLayout>
 #include <QHBoxLayout>
-#include <QHeaderView>
-#include <QKeyEvent>
 #include <QMimeData>
-#include <QScrollBar>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "compute/error.h"
 #include "widgets/attempt.h"
@@ -25,24 +21,10 @@ namespace counterpoint::widgets {
 namespace {
 
 using compute::Context;
-using compute::ContextKind;
 using compute::Prior;
 
-constexpr double kMostEtaShown = 5, kMostEtaTyped = 1e6, kMostDeltaTyped = 1e6, kMostChars = 1e6;
-constexpr int kFewestRows = 6, kDetailWidth = 268;
-enum ContextRow { PatternRow, CharsRow, IdsRow, LanguageRow, FeatureRow };
-
-struct KindRow {
-    ContextKind kind;
-    const char* title;
-    std::initializer_list<ContextRow> rows;
-};
-const KindRow kKinds[] = {{ContextKind::Always, "always", {}},
-                          {ContextKind::Regex, "text matches", {PatternRow, CharsRow}},
-                          {ContextKind::Tokens, "ends with tokens", {IdsRow}},
-                          {ContextKind::CodeBlock, "inside code", {LanguageRow}},
-                          {ContextKind::Feature, "inside feature", {FeatureRow}}};
-
+constexpr double kMostEtaShown = 5, kMostEtaTyped = 1e6, kMostDeltaTyped = 1e6;
+constexpr int kDetailWidth = 268;
 constexpr std::array kPolicies = {compute::Policy::ExactId, compute::Policy::SingleToken,
                                   compute::Policy::SingleTokenSpace, compute::Policy::FirstToken,
                                   compute::Policy::FirstTokenSpace};
@@ -97,8 +79,13 @@ PriorDetail::PriorDetail(model::Document& document, PriorsPanel& panel, QWidget*
     m_form->setVerticalSpacing(spacing::tight);
     column->addLayout(m_form);
     makeWeights(*m_form);
-    makeContext(*m_form);
-    column->addWidget(makeEntries(), 1);
+    m_when = new ContextRows(*m_form, this);
+    connect(m_when, &ContextRows::edited, this, &PriorDetail::editContext);
+    connect(m_when, &ContextRows::refused, this, &PriorDetail::refuse);
+    m_contextText = quiet("prior.contextText");
+    m_form->addRow(m_contextText);
+    makeEntries();
+    column->addWidget(m_entries, 1);
     m_source = quiet("prior.source");
     column->addWidget(m_source);
     setWidget(page);
@@ -197,101 +184,14 @@ void PriorDetail::makeWeights(QFormLayout& form) {
     form.addRow(tr("Texts"), m_policy);
 }
 
-QLineEdit* PriorDetail::line(const QString& name, const char* id, const QString& help) {
-    auto* edit = new QLineEdit;
-    edit->setObjectName(QLatin1String(id));
-    edit->setAccessibleName(name);
-    edit->setToolTip(help);
-    edit->setFixedHeight(spacing::row);
-    connect(edit, &QLineEdit::editingFinished, this, [this, edit] {
-        if (edit->isModified()) editContext();
-        edit->setModified(false);
+void PriorDetail::makeEntries() {
+    m_entries = new PriorEntries;
+    connect(m_entries, &PriorEntries::added, this, [this](model::Side side, const std::string& text) {
+        edit({}, [&](Prior& prior) { prior = model::withText(std::move(prior), side, text); });
     });
-    return edit;
-}
-
-void PriorDetail::makeContext(QFormLayout& form) {
-    m_kind = new QComboBox;
-    m_kind->setObjectName(QStringLiteral("prior.context"));
-    m_kind->setAccessibleName(tr("Context"));
-    m_kind->setToolTip(tr("Where the prior acts: on the prompt and the text before a token"));
-    m_kind->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    for (const KindRow& row : kKinds) m_kind->addItem(tr(row.title));
-    connect(m_kind, &QComboBox::activated, this, &PriorDetail::editContext);
-    form.addRow(tr("Acts"), m_kind);
-    m_pattern = line(tr("Pattern"), "prior.pattern",
-                     tr("Regular expression, found anywhere in the last characters; $ is the end"));
-    m_pattern->setFont(numberFont(m_pattern->font()));
-    m_chars = new ValueSlider(tr("Characters"), {.minimum = 1,
-                                                 .maximum = kMostChars,
-                                                 .step = 1,
-                                                 .fieldMinimum = 1,
-                                                 .fieldMaximum = kMostChars,
-                                                 .integer = true,
-                                                 .logarithmic = false,
-                                                 .slider = false});
-    m_chars->setObjectName(QStringLiteral("prior.chars"));
-    m_chars->setToolTip(tr("How many characters before the token are looked at"));
-    connect(m_chars, &ValueSlider::moved, this, &PriorDetail::editContext);
-    connect(m_chars, &ValueSlider::refused, this, [this](const QString& reason) { refuse(tr("Characters"), reason); });
-    m_ids = line(tr("Ids"), "prior.ids", tr("Token ids with spaces between; the sequence ends with them"));
-    m_language = line(tr("Language"), "prior.language", tr("Of the fence; empty: any"));
-    m_feature = new QComboBox;
-    m_feature->setObjectName(QStringLiteral("prior.feature"));
-    m_feature->setAccessibleName(tr("Feature"));
-    m_feature->setToolTip(tr("A feature of the bank: inside is an open without its close"));
-    connect(m_feature, &QComboBox::activated, this, &PriorDetail::editContext);
-    const std::pair<QString, QWidget*> rows[] = {{tr("Pattern"), m_pattern},
-                                                 {tr("within"), m_chars},
-                                                 {tr("Ids"), m_ids},
-                                                 {tr("Language"), m_language},
-                                                 {tr("Feature"), m_feature}};
-    int at = 0;
-    for (const auto& [name, widget] : rows) {
-        form.addRow(name, widget);
-        m_contextRows[at++] = widget;
-    }
-    m_contextText = quiet("prior.contextText");
-    form.addRow(m_contextText);
-}
-
-QWidget* PriorDetail::makeEntries() {
-    auto* box = new QWidget;
-    auto* column = new QVBoxLayout(box);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(spacing::tight);
-    auto* row = new QHBoxLayout;
-    row->setSpacing(0);
-    m_entry = new QLineEdit;
-    m_entry->setObjectName(QStringLiteral("prior.entry"));
-    m_entry->setAccessibleName(tr("New entry"));
-    m_entry->setPlaceholderText(tr("Text to promote"));
-    m_entry->setToolTip(tr("A text becomes a token by the policy. Enter promotes, Shift+Enter demotes."));
-    m_entry->setFixedHeight(spacing::row);
-    m_entry->installEventFilter(this);
-    row->addWidget(m_entry, 1);
-    for (const model::Side side : {model::Side::Promote, model::Side::Demote}) {
-        const bool up = side == model::Side::Promote;
-        auto* button = new QToolButton;
-        button->setObjectName(up ? QStringLiteral("prior.promote") : QStringLiteral("prior.demote"));
-        button->setText(up ? tr("Promote") : tr("Demote"));
-        button->setAccessibleName(up ? tr("Promote this text") : tr("Demote this text"));
-        button->setToolTip(up ? tr("Enter: the text is promoted") : tr("Shift+Enter: the text is demoted"));
-        button->setFixedHeight(spacing::row);
-        button->setStyleSheet(QStringLiteral("padding: 0px 6px;"));
-        connect(button, &QToolButton::clicked, this, [this, side] { addEntry(side); });
-        row->addWidget(button);
-    }
-    column->addLayout(row);
-    m_entries = makeNumberTable(this);
-    m_entries->setObjectName(QStringLiteral("prior.entries"));
-    m_entries->setAccessibleName(tr("Tokens promoted and demoted"));
-    m_entries->setToolTip(tr("What each entry became; Delete takes it out"));
-    m_entries->setSelectionMode(QAbstractItemView::ExtendedSelection);
-    m_entries->setMinimumHeight(kFewestRows * m_entries->verticalHeader()->defaultSectionSize());
-    m_entries->installEventFilter(this);
-    column->addWidget(m_entries, 1);
-    return box;
+    connect(m_entries, &PriorEntries::removed, this, [this](const std::vector<std::size_t>& rows) {
+        edit({}, [&](Prior& prior) { prior = model::withoutEntries(std::move(prior), rows); });
+    });
 }
 
 // -- what is shown ----------------------------------------------------------------------------------------------------
@@ -319,7 +219,8 @@ void PriorDetail::refresh() {
     for (const auto& read : m_readers) read(prior);
     readWeights(prior);
     readContext(prior);
-    readEntries(prior);
+    const auto* member = table.member(m_prior);
+    m_entries->read(member == nullptr ? nullptr : member->factor, table.set(), m_document.tokenizer().get());
     QStringList from;
     if (!prior.source.empty()) from << tr("Source: %1").arg(shortened(prior.source, kHoverLetters));
     if (!prior.merged.empty()) {
@@ -344,70 +245,12 @@ void PriorDetail::readWeights(const Prior& prior) {
 }
 
 void PriorDetail::readContext(const Prior& prior) {
-    const Context& when = prior.when;
-    const auto write = [](QLineEdit* edit, const QString& said) {
-        if ((edit->hasFocus() && edit->isModified()) || edit->text() == said) return;
-        edit->setText(said);
-        edit->setCursorPosition(0);
-    };
-    for (int k = 0; k < static_cast<int>(std::size(kKinds)); ++k) {
-        if (kKinds[k].kind != when.kind) continue;
-        m_kind->setCurrentIndex(k);
-        for (int row = PatternRow; row <= FeatureRow; ++row) {
-            const bool here = std::find(kKinds[k].rows.begin(), kKinds[k].rows.end(), row) != kKinds[k].rows.end();
-            m_contextRows[row]->setVisible(here);
-            if (QWidget* label = m_form->labelForField(m_contextRows[row])) label->setVisible(here);
-        }
-    }
-    write(m_pattern, words(when.pattern));
-    m_chars->setInteger(static_cast<std::uint64_t>(std::max<std::int64_t>(0, when.chars)));
-    QStringList ids;
-    for (const compute::TokenId id : when.ids) ids << QString::number(id);
-    write(m_ids, ids.join(QLatin1Char(' ')));
-    write(m_language, words(when.language));
-    m_feature->clear();
-    const model::Session& session = m_document.session();
-    const auto& bank = session.priors[static_cast<std::size_t>(m_panel.bank())].content;
-    if (bank)
-        for (const compute::Feature& feature : bank->features) m_feature->addItem(words(feature.name));
-    if (const int at = m_feature->findText(words(when.name)); at >= 0)
-        m_feature->setCurrentIndex(at);
-    else if (!when.name.empty()) {
-        m_feature->addItem(words(when.name));
-        m_feature->setCurrentIndex(m_feature->count() - 1);
-    }
+    const auto& bank = m_document.session().priors[static_cast<std::size_t>(m_panel.bank())].content;
+    m_when->read(prior.when,
+                 bank ? std::span<const compute::Feature>(bank->features) : std::span<const compute::Feature>());
     const std::size_t hits = m_panel.table().tally().of(prior.name).hits;
-    m_contextText->setText(tr("%1; hits in this trace: %2").arg(breakable(words(compute::describe(when)))).arg(hits));
-}
-
-void PriorDetail::readEntries(const Prior&) {
-    const auto* member = m_panel.table().member(m_prior);
-    const compute::Factor* factor = member == nullptr ? nullptr : member->factor;
-    if (factor == m_shown && factor != nullptr) return;
-    m_shown = factor;
-    m_shownSet = m_panel.table().set();
-    const int rows = factor != nullptr ? static_cast<int>(factor->entries.size()) : 0;
-    setTableShape(*m_entries,
-                  {{tr("Entry"), tr("As it is written"), {}},
-                   {tr("token"), tr("What it became with this tokenizer"), QStringLiteral("mmmmmmmm")},
-                   {tr("Δ"), tr("log φ of the token, nats, before η"), QStringLiteral("−0.0000")}},
-                  rows);
-    for (int row = 0; row < rows; ++row) {
-        const compute::Became& became = factor->entries[static_cast<std::size_t>(row)];
-        const bool acts = became.problem.empty();
-        const Ink ink = acts ? Ink::Normal : Ink::Quiet;
-        setText(*m_entries, row, 0, words(became.entry), ink);
-        setNumber(*m_entries, row, 1,
-                  became.token == compute::kNoToken
-                      ? QStringLiteral("–")
-                      : words(model::tokenLabel(m_document.tokenizer().get(), became.token)),
-                  ink);
-        setNumber(*m_entries, row, 2, acts ? formatCell(became.delta) : QStringLiteral("–"), ink);
-        const QString why = acts ? tr("id %1").arg(became.token) : words(became.problem);
-        for (int column = 0; column < 3; ++column)
-            m_entries->item(row, column)->setToolTip(shortened(why, kHoverLetters).toHtmlEscaped());
-    }
-    fitColumns(*m_entries);
+    m_contextText->setText(
+        tr("%1; hits in this trace: %2").arg(breakable(words(compute::describe(prior.when)))).arg(hits));
 }
 
 void PriorDetail::readCursor() {
@@ -459,50 +302,9 @@ void PriorDetail::edit(const std::string& merge, const Change& change) {
 }
 
 void PriorDetail::editContext() {
-    std::vector<compute::TokenId> ids;
-    for (const QString& word : m_ids->text().split(QLatin1Char(' '), Qt::SkipEmptyParts)) {
-        bool ok = false;
-        ids.push_back(word.toInt(&ok));
-        if (!ok) return refuse(tr("Ids"), tr("'%1' is not a token's id.").arg(word));
-    }
-    edit({}, [&](Prior& prior) {
-        Context& when = prior.when;
-        when.kind = kKinds[std::max(0, m_kind->currentIndex())].kind;
-        when.pattern = m_pattern->text().toStdString();
-        when.chars = static_cast<std::int64_t>(m_chars->integer());
-        when.ids = std::move(ids);
-        when.language = m_language->text().toStdString();
-        when.name = m_feature->currentText().toStdString();
-    });
-}
-
-void PriorDetail::addEntry(model::Side side) {
-    const std::string entry = m_entry->text().toStdString();
-    if (entry.empty()) return;
-    edit({}, [&](Prior& prior) { prior = model::withText(std::move(prior), side, entry); });
-    m_entry->clear();
-}
-
-void PriorDetail::removeEntries() {
-    std::vector<std::size_t> rows;
-    for (const QModelIndex& at : m_entries->selectionModel()->selectedRows())
-        rows.push_back(static_cast<std::size_t>(at.row()));
-    std::sort(rows.begin(), rows.end());
-    if (!rows.empty()) edit({}, [&](Prior& prior) { prior = model::withoutEntries(std::move(prior), rows); });
-}
-
-bool PriorDetail::eventFilter(QObject* watched, QEvent* event) {
-    if (event->type() != QEvent::KeyPress) return QScrollArea::eventFilter(watched, event);
-    const auto* key = static_cast<QKeyEvent*>(event);
-    if (watched == m_entries && key->key() == Qt::Key_Delete) {
-        removeEntries();
-        return true;
-    }
-    if (watched == m_entry && (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter)) {
-        addEntry(key->modifiers().testFlag(Qt::ShiftModifier) ? model::Side::Demote : model::Side::Promote);
-        return true;
-    }
-    return QScrollArea::eventFilter(watched, event);
+    if (m_panel.bank() < 0 || m_prior >= m_panel.table().total()) return;
+    const std::optional<Context> when = m_when->context(m_panel.table().prior(m_prior).when);
+    if (when) edit({}, [&](Prior& prior) { prior.when = *when; });
 }
 
 void PriorDetail::dragEnterEvent(QDragEnterEvent* event) {

@@ -7,13 +7,13 @@
 
 #include <QComboBox>
 #include <QLabel>
-#include <QLineEdit>
 #include <QScrollArea>
-#include <QTableWidget>
 #include <QToolButton>
 #include <functional>
 #include <vector>
 
+#include "widgets/contextrows.h"
+#include "widgets/priorentries.h"
 #include "widgets/priorspanel.h"
 
 class QFormLayout;
@@ -29,7 +29,6 @@ class PriorDetail : public QScrollArea {
     QSize minimumSizeHint() const override;
 
   protected:
-    bool eventFilter(QObject* watched, QEvent* event) override;
     void showEvent(QShowEvent* event) override;
     void dragEnterEvent(QDragEnterEvent* event) override;
     void dropEvent(QDropEvent* event) override;
@@ -37,38 +36,29 @@ class PriorDetail : public QScrollArea {
   private:
     using Change = std::function<void(compute::Prior&)>;
     void makeWeights(QFormLayout& form);
-    void makeContext(QFormLayout& form);
-    QWidget* makeEntries();
     ValueSlider* number(const QString& name, const char* id, const QString& help, double compute::Prior::*field,
                         const ValueRange& range);
-    QLineEdit* line(const QString& name, const char* id, const QString& help);
     void refresh();
     void readWeights(const compute::Prior& prior);
+    void makeEntries();
     void readContext(const compute::Prior& prior);
-    void readEntries(const compute::Prior& prior);
     void readCursor();
     void edit(const std::string& merge, const Change& change);
     void editContext();
-    void addEntry(model::Side side);
-    void removeEntries();
     void refuse(const QString& what, const QString& reason);
     model::Document& m_document;
     PriorsPanel& m_panel;
     FrameLimiter m_limiter;
     std::size_t m_prior = static_cast<std::size_t>(-1);
-    QWidget *m_body, *m_contextRows[6] = {};
+    QWidget* m_body;
     QFormLayout* m_form = nullptr;
     QLabel *m_nothing, *m_name, *m_problem, *m_etaText, *m_contextText, *m_cursor, *m_source;
     ValueSlider* m_eta = nullptr;
     QToolButton* m_reset = nullptr;
     std::vector<std::function<void(const compute::Prior&)>> m_readers;
-    QComboBox *m_policy = nullptr, *m_kind = nullptr, *m_feature = nullptr;
-    QLineEdit *m_pattern = nullptr, *m_ids = nullptr, *m_language = nullptr, *m_entry = nullptr;
-    ValueSlider* m_chars = nullptr;
-    QTableWidget* m_entries = nullptr;
-    /// What the table of entries was filled from, and the set it lives in.
-    const compute::Factor* m_shown = nullptr;
-    model::PriorSetPtr m_shownSet;
+    QComboBox* m_policy = nullptr;
+    ContextRows* m_when = nullptr;
+    PriorEntries* m_entries = nullptr;
 };
 
 }  // namespace counterpoint::widgets

@@ -1,0 +1,134 @@
+#include "widgets/contextrows.h"
+
+#include <algorithm>
+
+#include "widgets/palette.h"
+#include "widgets/shortname.h"
+
+namespace counterpoint::widgets {
+namespace {
+
+constexpr double kMostChars = 1e6;
+enum ContextRow { PatternRow, CharsRow, IdsRow, LanguageRow, FeatureRow };
+
+struct KindRow {
+    compute::ContextKind kind;
+    const char* title;
+    std::initializer_list<ContextRow> rows;
+};
+const KindRow kKinds[] = {{compute::ContextKind::Always, "always", {}},
+                          {compute::ContextKind::Regex, "text matches", {PatternRow, CharsRow}},
+                          {compute::ContextKind::Tokens, "ends with tokens", {IdsRow}},
+                          {compute::ContextKind::CodeBlock, "inside code", {LanguageRow}},
+                          {compute::ContextKind::Feature, "inside feature", {FeatureRow}}};
+
+}  // namespace
+
+ContextRows::ContextRows(QFormLayout& form, QObject* parent) : QObject(parent), m_form(form) {
+    m_kind = new QComboBox;
+    m_kind->setObjectName(QStringLiteral("prior.context"));
+    m_kind->setAccessibleName(tr("Context"));
+    m_kind->setToolTip(tr("Where the prior acts: on the prompt and the text before a token"));
+    m_kind->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    for (const KindRow& row : kKinds) m_kind->addItem(tr(row.title));
+    connect(m_kind, &QComboBox::activated, this, &ContextRows::edited);
+    form.addRow(tr("Acts"), m_kind);
+    m_pattern = line(tr("Pattern"), "prior.pattern",
+                     tr("Regular expression, found anywhere in the last characters; $ is the end"));
+    m_pattern->setFont(numberFont(m_pattern->font()));
+    m_chars = new ValueSlider(tr("Characters"), {.minimum = 1,
+                                                 .maximum = kMostChars,
+                                                 .step = 1,
+                                                 .fieldMinimum = 1,
+                                                 .fieldMaximum = kMostChars,
+                                                 .integer = true,
+                                                 .logarithmic = false,
+                                                 .slider = false});
+    m_chars->setObjectName(QStringLiteral("prior.chars"));
+    m_chars->setToolTip(tr("How many characters before the token are looked at"));
+    connect(m_chars, &ValueSlider::moved, this, &ContextRows::edited);
+    connect(m_chars, &ValueSlider::refused, this,
+            [this](const QString& reason) { Q_EMIT refused(tr("Characters"), reason); });
+    m_ids = line(tr("Ids"), "prior.ids", tr("Token ids with spaces between; the sequence ends with them"));
+    m_language = line(tr("Language"), "prior.language", tr("Of the fence; empty: any"));
+    m_feature = new QComboBox;
+    m_feature->setObjectName(QStringLiteral("prior.feature"));
+    m_feature->setAccessibleName(tr("Feature"));
+    m_feature->setToolTip(tr("A feature of the bank: inside is an open without its close"));
+    connect(m_feature, &QComboBox::activated, this, &ContextRows::edited);
+    const std::pair<QString, QWidget*> rows[] = {{tr("Pattern"), m_pattern},
+                                                 {tr("within"), m_chars},
+                                                 {tr("Ids"), m_ids},
+                                                 {tr("Language"), m_language},
+                                                 {tr("Feature"), m_feature}};
+    int at = 0;
+    for (const auto& [name, widget] : rows) {
+        form.addRow(name, widget);
+        m_rows[at++] = widget;
+    }
+}
+
+QLineEdit* ContextRows::line(const QString& name, const char* id, const QString& help) {
+    auto* edit = new QLineEdit;
+    edit->setObjectName(QLatin1String(id));
+    edit->setAccessibleName(name);
+    edit->setToolTip(help);
+    edit->setFixedHeight(spacing::row);
+    connect(edit, &QLineEdit::editingFinished, this, [this, edit] {
+        if (edit->isModified()) Q_EMIT edited();
+        edit->setModified(false);
+    });
+    return edit;
+}
+
+void ContextRows::read(const compute::Context& when, std::span<const compute::Feature> features) {
+    const auto write = [](QLineEdit* edit, const QString& said) {
+        if ((edit->hasFocus() && edit->isModified()) || edit->text() == said) return;
+        edit->setText(said);
+        edit->setCursorPosition(0);
+    };
+    for (int k = 0; k < static_cast<int>(std::size(kKinds)); ++k) {
+        if (kKinds[k].kind != when.kind) continue;
+        m_kind->setCurrentIndex(k);
+        for (int row = PatternRow; row <= FeatureRow; ++row) {
+            const bool here = std::find(kKinds[k].rows.begin(), kKinds[k].rows.end(), row) != kKinds[k].rows.end();
+            m_rows[row]->setVisible(here);
+            if (QWidget* label = m_form.labelForField(m_rows[row])) label->setVisible(here);
+        }
+    }
+    write(m_pattern, words(when.pattern));
+    m_chars->setInteger(static_cast<std::uint64_t>(std::max<std::int64_t>(0, when.chars)));
+    QStringList ids;
+    for (const compute::TokenId id : when.ids) ids << QString::number(id);
+    write(m_ids, ids.join(QLatin1Char(' ')));
+    write(m_language, words(when.language));
+    m_feature->clear();
+    for (const compute::Feature& feature : features) m_feature->addItem(words(feature.name));
+    if (const int at = m_feature->findText(words(when.name)); at >= 0)
+        m_feature->setCurrentIndex(at);
+    else if (!when.name.empty()) {
+        m_feature->addItem(words(when.name));
+        m_feature->setCurrentIndex(m_feature->count() - 1);
+    }
+}
+
+std::optional<compute::Context> ContextRows::context(compute::Context when) {
+    std::vector<compute::TokenId> ids;
+    for (const QString& word : m_ids->text().split(QLatin1Char(' '), Qt::SkipEmptyParts)) {
+        bool ok = false;
+        ids.push_back(word.toInt(&ok));
+        if (!ok) {
+            Q_EMIT refused(tr("Ids"), tr("'%1' is not a token's id.").arg(word));
+            return std::nullopt;
+        }
+    }
+    when.kind = kKinds[std::max(0, m_kind->currentIndex())].kind;
+    when.pattern = m_pattern->text().toStdString();
+    when.chars = static_cast<std::int64_t>(m_chars->integer());
+    when.ids = std::move(ids);
+    when.language = m_language->text().toStdString();
+    when.name = m_feature->currentText().toStdString();
+    return when;
+}
+
+}  // namespace counterpoint::widgets
