@@ -1,99 +1,20 @@
 // The bank editor in the window: the table of a bank, editing in place with undo, what acts at once, what is written
-// and when, the prior in detail, tokens put into it, and a bank of 10,000 priors.
+// and when, and a bank of 10,000 priors.
 #include <QCheckBox>
 #include <QComboBox>
-#include <QDropEvent>
 #include <QFileDialog>
 #include <QHeaderView>
-#include <QLineEdit>
-#include <QMimeData>
-#include <QTableView>
 #include <cmath>
 #include <ctime>
 
-#include "compute/files/atomicfile.h"
-#include "tests/app/opened.h"
-#include "widgets/distributionview.h"
+#include "tests/app/editor.h"
 #include "widgets/palette.h"
 #include "widgets/priordetail.h"
-#include "widgets/tokenmime.h"
-#include "widgets/tokenstrip.h"
 
 using namespace counterpoint;
 using namespace counterpoint::tests;
-using widgets::PriorsTable;
 
 namespace {
-
-namespace fs = std::filesystem;
-
-/// 'a' is id 0.
-constexpr const char* kBank = R"({"format":"counterpoint.bank/1","name":"letters","tokenizer":null,"priors":[
- {"name":"vowels","kind":"letters","task":"all","quality":0.9,"promote":[0,4,8],"demote":[25],"when":{"kind":"always"}},
- {"name":"after b","kind":"pair","task":"some","quality":0.8,"confidence":0.5,"promote":["c"],"policy":"single token",
-  "when":{"kind":"regex","pattern":"b$"},"source":"by hand"},
- {"name":"doubtful","kind":"letters","quality":0.3,"promote":[12],"when":{"kind":"always"}},
- {"name":"certain","kind":"pair","quality":0.999,"promote":[13,99],"when":{"kind":"regex","pattern":"never"}}]})";
-
-class BankFolder {
-  public:
-    BankFolder() { compute::writeFile(file(), kBank); }
-    fs::path file() const { return fs::path(m_dir.path().toStdString()) / "letters.bank.json"; }
-    QByteArray bytes() const {
-        QFile f(QString::fromStdString(file().string()));
-        return f.open(QIODevice::ReadOnly) ? f.readAll() : QByteArray();
-    }
-    model::Session session() const {
-        model::Session s = tests::session();
-        model::BankEntry entry;
-        entry.bank = file().string();
-        s.priors.push_back(entry);
-        return s;
-    }
-
-  private:
-    QTemporaryDir m_dir;
-};
-
-/// A window in the Priors perspective with the bank read.
-struct Editor : Opened {
-    explicit Editor(const BankFolder& folder) : Opened(folder.session(), "Priors") {
-        WAIT_UNTIL(document.ready() && document.session().priors.at(0).content);
-        QCoreApplication::processEvents();
-        document.beginHere();
-    }
-    QTableView& view() { return *find<QTableView>("priors.table"); }
-    PriorsTable& table() { return static_cast<PriorsTable&>(*view().model()); }
-    QString cell(int row, int column) { return table().index(row, column).data().toString(); }
-    QStringList column(int column) {
-        QStringList all;
-        for (int row = 0; row < table().rowCount(); ++row) all << cell(row, column);
-        return all;
-    }
-    void click(int row, int column, Qt::KeyboardModifiers keys = {}) {
-        QTest::mouseClick(view().viewport(), Qt::LeftButton, keys,
-                          view().visualRect(table().index(row, column)).center());
-    }
-    /// As a person edits a cell: double click, type, Enter.
-    void type(int row, int column, const QString& text) {
-        const QPoint at = view().visualRect(table().index(row, column)).center();
-        QTest::mouseClick(view().viewport(), Qt::LeftButton, {}, at);
-        QTest::mouseDClick(view().viewport(), Qt::LeftButton, {}, at);
-        auto* editor = view().viewport()->findChild<QLineEdit*>();
-        QVERIFY(editor != nullptr);
-        editor->selectAll();
-        QTest::keyClicks(editor, text);
-        QTest::keyClick(editor, Qt::Key_Return);
-        WAIT_UNTIL(view().viewport()->findChild<QLineEdit*>() == nullptr);
-    }
-    QAction* action(const char* id) { return window->actions().action(id); }
-    const compute::Prior& prior(std::size_t i) { return *document.session().priors[0].content->priors.at(i); }
-    compute::PriorOverride said(const char* name) { return model::overrideOf(document.session().priors[0], name); }
-    void settle() {
-        WAIT_UNTIL(!document.busy());
-        QCoreApplication::processEvents();
-    }
-};
 
 double threadSeconds() {
     timespec t{};
@@ -284,159 +205,6 @@ class TestWindowPriors : public QObject {
         for (int i = 0; i < 5; ++i) o.document.undo();
         QVERIFY(!o.document.bankModified(0));
         QCOMPARE(folder.bytes(), QByteArray(kBank));
-    }
-
-    void theDetailTellsAndEditsOnePrior() {
-        const BankFolder folder;
-        Editor o(folder);
-        o.decode();
-        o.settle();
-        o.click(3, PriorsTable::Name);
-        auto* detail = o.find<widgets::PriorDetail>("priorDetail");
-        QVERIFY(detail->isVisible());
-        const auto says = [&](const char* label) { return detail->findChild<QLabel*>(label)->text(); };
-        QCOMPARE(says("prior.name").remove(QChar(0x200B)), QString("certain"));
-        QVERIFY2(says("prior.problem").remove(QChar(0x200B)).contains("id 99"), qPrintable(says("prior.problem")));
-        QVERIFY2(says("prior.etaText").contains("capped"), qPrintable(says("prior.etaText")));
-        o.click(1, PriorsTable::Name);
-        QVERIFY(!detail->findChild<QLabel*>("prior.problem")->isVisible());
-        auto* entries = detail->findChild<QTableWidget*>("prior.entries");
-        QCOMPARE(entries->rowCount(), 1);
-        QCOMPARE(entries->item(0, 1)->text(), QString("c"));
-        QCOMPARE(entries->item(0, 2)->text(), QString("0.5000"));
-        QVERIFY(says("prior.source").remove(QChar(0x200B)).contains("by hand"));
-
-        auto* entry = detail->findChild<QLineEdit*>("prior.entry");
-        QTest::keyClicks(entry, "d");
-        QTest::keyClick(entry, Qt::Key_Return, Qt::ShiftModifier);
-        QCOMPARE(o.prior(1).demote.at(0).text, std::string("d"));
-        QCOMPARE(entries->rowCount(), 2);
-        detail->ensureWidgetVisible(entries);
-        QTest::mouseClick(entries->viewport(), Qt::LeftButton, {},
-                          entries->visualItemRect(entries->item(0, 0)).center());
-        QCOMPARE(entries->selectionModel()->selectedRows().size(), 1);
-        QTest::keyClick(entries, Qt::Key_Delete);
-        QVERIFY(o.prior(1).promote.empty());
-        auto* pattern = detail->findChild<QLineEdit*>("prior.pattern");
-        QVERIFY(pattern->isVisible());
-        pattern->selectAll();
-        QTest::keyClicks(pattern, "(");
-        QTest::keyClick(pattern, Qt::Key_Return);
-        QCOMPARE(o.prior(1).when.pattern, std::string("("));
-        QVERIFY2(!says("prior.problem").isEmpty() && detail->findChild<QLabel*>("prior.problem")->isVisible(),
-                 qPrintable(says("prior.problem")));
-        for (int i = 0; i < 3; ++i) o.document.undo();
-        QVERIFY(!o.document.bankModified(0));
-        QCOMPARE(pattern->text(), QString("b$"));
-    }
-
-    /// What the pane says of the cursor is what two compositions give, and the plot's note says it too.
-    void driftIsShownWithAndWithoutIt() {
-        const BankFolder folder;
-        Editor o(folder);
-        o.decode();
-        o.settle();
-        o.click(0, PriorsTable::Name);
-        o.document.setCursor(8);
-        QCoreApplication::processEvents();
-        const model::Trace& trace = *o.document.trace();
-        const auto* member = model::shownPrior(trace, o.document.view());
-        QVERIFY(member != nullptr);
-        const compute::TokenId token = trace.tokens.at(8);
-        const model::WithAndWithout at = model::withAndWithout(trace, *member, 8, token);
-        QVERIFY(at.matches && at.with != at.without);
-        QVERIFY(std::abs(at.with - trace.at(8)->diagnostics.drift) < 1e-6);
-        const QString said = o.find<QLabel>("prior.cursor")->text().remove(QChar(0x200B));
-        QVERIFY2(said.contains(widgets::formatNumber(at.without)) && said.contains(widgets::formatNumber(at.with)),
-                 qPrintable(said));
-        // The same session without the prior composes that drift.
-        model::Session without = o.document.session();
-        without = model::withSwitched(std::move(without), 0, std::array{std::size_t{0}}, false);
-        o.document.setSession(without);
-        o.settle();
-        QVERIFY(std::abs(o.document.trace()->at(8)->diagnostics.drift - at.without) < 1e-6);
-        o.document.undo();
-        o.settle();
-        const model::PlotData plot = o.document.plot("prior_effect");
-        QVERIFY(plot.empty.empty());
-        QCOMPARE(plot.series.at(0).x.size(), trace.steps.size());
-        for (std::size_t i = 0; i < trace.steps.size(); ++i)
-            QCOMPARE(plot.series[0].y[i],
-                     model::addedTo(trace, *model::shownPrior(trace, o.document.view()), trace.steps[i]->token));
-        QVERIFY2(plot.note.find("without") != std::string::npos, plot.note.c_str());
-    }
-
-    void matchesAreMarkedInTheStrip() {
-        const BankFolder folder;
-        Editor o(folder);
-        o.decode();
-        o.settle();
-        auto* strip = o.find<widgets::TokenStrip>("tokenStrip");
-        QVERIFY(!strip->isMarked(3));
-        o.click(1, PriorsTable::Name);  // after b
-        const auto& tokens = o.document.trace()->tokens;
-        int marked = 0, first = -1;
-        for (std::size_t i = 1; i < tokens.size(); ++i) {
-            QCOMPARE(strip->isMarked(static_cast<int>(i)), tokens[i - 1] == 1);
-            marked += tokens[i - 1] == 1 ? 1 : 0;
-            if (first < 0 && tokens[i - 1] == 1) first = static_cast<int>(i);
-        }
-        QVERIFY(marked > 0);  // the prompt has a b
-        o.document.setCursor(first);
-        QCOMPARE(strip->because(), std::pair(first - 1, first));  // the b before it
-        QVERIFY(strip->hoverText(first).contains("after b"));
-        o.document.setCursor(first + 1);
-        QCOMPARE(strip->because().first, strip->because().second);
-    }
-
-    void aSliderDragIsOneStepOfUndo() {
-        const BankFolder folder;
-        Editor o(folder);
-        o.click(0, PriorsTable::Name);
-        auto* slider =
-            o.find<widgets::PriorDetail>("priorDetail")->findChild<widgets::ValueSlider*>("prior.eta")->slider();
-        slider->setSliderDown(true);
-        for (int tick = 220; tick < 260; ++tick) slider->setSliderPosition(tick);
-        slider->setSliderDown(false);
-        QCOMPARE(o.said("vowels").eta.value_or(0), 2.59);
-        o.document.undo();
-        QVERIFY(!o.said("vowels").eta && !o.document.canUndo());
-    }
-
-    void aTokenIsPutIntoAPrior() {
-        const BankFolder folder;
-        Editor o(folder);
-        o.decode();
-        o.settle();
-        auto* distribution = o.find<widgets::DistributionView>("distribution");
-        const compute::TokenId token = o.document.trace()->at(o.document.view().cursor)->top.at(0).token;
-        const auto drop = [&](int row, Qt::DropAction action) {
-            std::unique_ptr<QMimeData> data(distribution->mimeOf(0));
-            QCOMPARE(widgets::tokenOf(data.get()), std::optional(token));
-            const QPoint at = o.view().visualRect(o.table().index(row, 1)).center();
-            QDragEnterEvent enter(at, Qt::CopyAction | Qt::MoveAction, data.get(), Qt::LeftButton, {});
-            QCoreApplication::sendEvent(o.view().viewport(), &enter);
-            QDragMoveEvent move(at, Qt::CopyAction | Qt::MoveAction, data.get(), Qt::LeftButton, {});
-            move.setDropAction(action);
-            QCoreApplication::sendEvent(o.view().viewport(), &move);
-            QDropEvent event(at, Qt::CopyAction | Qt::MoveAction, data.get(), Qt::LeftButton,
-                             action == Qt::MoveAction ? Qt::ShiftModifier : Qt::NoModifier);
-            event.setDropAction(action);
-            QCoreApplication::sendEvent(o.view().viewport(), &event);
-        };
-        drop(2, Qt::CopyAction);
-        QCOMPARE(o.prior(2).promote.back().id, token);
-        drop(2, Qt::MoveAction);
-        QCOMPARE(o.prior(2).demote.back().id, token);
-        QVERIFY(o.prior(2).promote.empty() || o.prior(2).promote.back().id != token);
-        o.document.undo();
-        o.document.undo();
-        o.click(1, PriorsTable::Name);
-        o.action("priors.promote")->trigger();
-        const compute::TokenId shown = model::shownToken(*o.document.trace(), o.document.view());
-        QCOMPARE(o.prior(1).promote.back().id, shown);
-        o.document.undo();
-        QVERIFY(!o.document.bankModified(0));
     }
 
     /// The window's thread: its own CPU time, whatever else the machine does.
