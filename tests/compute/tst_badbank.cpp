@@ -11,12 +11,6 @@ using namespace counterpoint::tests;
 
 namespace {
 
-QString joined(const std::vector<std::string>& sentences) {
-    QStringList list;
-    for (const std::string& s : sentences) list << QString::fromStdString(s);
-    return list.join('\n');
-}
-
 /// JSON with ' for ": moc stumbles over some raw strings.
 std::string json(std::string text) {
     std::replace(text.begin(), text.end(), '\'', '"');

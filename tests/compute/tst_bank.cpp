@@ -22,12 +22,6 @@ Bank read(const OrderedJson& json, std::vector<std::string>* warnings = nullptr)
     return bankFromJson(json, "b.bank.json", warnings != nullptr ? *warnings : own);
 }
 
-QString joined(const std::vector<std::string>& sentences) {
-    QStringList list;
-    for (const std::string& s : sentences) list << QString::fromStdString(s);
-    return list.join('\n');
-}
-
 }  // namespace
 
 class TestBank : public QObject, Scratch {

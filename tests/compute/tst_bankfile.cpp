@@ -13,12 +13,6 @@ using namespace counterpoint::tests;
 
 namespace {
 
-QString joined(const std::vector<std::string>& sentences) {
-    QStringList list;
-    for (const std::string& s : sentences) list << QString::fromStdString(s);
-    return list.join('\n');
-}
-
 /// The first prior that is not the same, twice.
 QString differing(const Bank& a, const Bank& b) {
     for (std::size_t k = 0; k < std::min(a.priors.size(), b.priors.size()); ++k) {

@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace counterpoint::tests {
 
@@ -22,6 +23,13 @@ inline std::filesystem::path shared(const std::string& below = {}) {
 /// Call in init(): any warning fails the test (but what the offscreen platform says of itself).
 inline void failOnAnyWarning() {
     QTest::failOnWarning(QRegularExpression(QStringLiteral("^(?!This plugin does not support )")));
+}
+
+/// Sentences, one a line.
+inline QString joined(const std::vector<std::string>& sentences) {
+    QStringList list;
+    for (const std::string& s : sentences) list << QString::fromStdString(s);
+    return list.join('\n');
 }
 
 }  // namespace counterpoint::tests
