@@ -1,10 +1,7 @@
 // The table of diagnostics over a small trace whose numbers are written here: what every row says of itself, its data, what
 // is infinite, what an empty trace says, and tokens as people see them.
 
-#include "compute/composition/compose.h"
-#include "model/banks.h"
-#include "model/diagnostics.h"
-#include "tests/model/scripted.h"
+#include "tests/model/traces.h"
 #include "tests/support/fixture.h"
 
 #include <limits>
@@ -19,114 +16,6 @@ namespace {
 
 using Values = std::vector<double>;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-/// Bytes as given, nothing else.
-class Pieces : public ByteTokenizer {
-  public:
-    explicit Pieces(std::vector<std::string> pieces) : ByteTokenizer(static_cast<std::int64_t>(pieces.size())), m_pieces(std::move(pieces)) {}
-    std::string_view bytes(TokenId id) const override { return m_pieces[static_cast<std::size_t>(id)]; }
-    bool isToken(TokenId id) const override { return id >= 0 && id < static_cast<TokenId>(m_pieces.size()); }
-
-  private:
-    std::vector<std::string> m_pieces;
-};
-
-/// Three sources, positions 1..4: every number is another one; the last row is about no token.
-Trace smallTrace() {
-    Trace trace;
-    trace.sources = {"base", "math", "poetry"};
-    trace.session = sessionOf({"model", "math", "poetry"});
-    trace.tokenizer = std::make_shared<Pieces>(std::vector<std::string>{"", "", "", " dog", "\n", "x"});
-    trace.tokens = {1, 3, 4, 5};
-    trace.tokenBytes = {"", " dog", "\n", "x"};
-    trace.promptLength = 2;
-    for (int p = 1; p <= 4; ++p) {
-        auto step = std::make_shared<Step>();
-        const double x = 0.01 * p;
-        step->position = p;
-        step->prompt = p < 2;
-        step->token = p < 4 ? trace.tokens[static_cast<std::size_t>(p)] : kNoToken;
-        step->logProb = -1.5f * static_cast<float>(p);
-        compute::Diagnostics& d = step->diagnostics;
-        d.drift = 0.5 + x;
-        d.driftComposed = 0.6 + x;
-        d.driftDrawn = 0.7 + x;
-        d.klFromBase = 0.8 + x;
-        d.js = 0.3 + x;
-        d.tv = 0.2 + x;
-        d.entropy = 2 + x;
-        d.interference = -0.4 + x;
-        d.activity = {0, p == 2 ? 0.05 : 0.2 + x, 0.15 + x};
-        d.eos = {0.11 + x, 0.22 + x, 0.33 + x};
-        d.eosComposed = 0.44 + x;
-        trace.steps.push_back(step);
-    }
-    trace.flip = 3;
-    return trace;
-}
-
-/// One row of stored log-probabilities per source about position 1, under weights 1.2 and −0.8, a clamp and a shared shift.
-Trace storedTrace() {
-    Trace trace = smallTrace();
-    trace.session.specialists[0].weight = 1.2;
-    trace.session.specialists[1].weight = -0.8;
-    trace.session.decoding.floor = 0.5;
-    trace.session.decoding.temperature = 0.6;
-    trace.session.decoding.stopIds = {{2}};
-    trace.session.decoding.eosPolicy = compute::EosPolicy::Mean;
-    trace.store = std::make_shared<LogitStore>(6, 3);
-    compute::RawRows rows{1, {}};
-    for (const std::vector<float>& logits : {std::vector<float>{1, .5f, 0, -.5f, -1.5f, .2f}, {0, 1.5f, 1.2f, -1.5f, -3.5f, 1.4f},
-                                             {-.5f, -.3f, 1.8f, .9f, -3, -.6f}}) {
-        rows.rows.emplace_back(6);
-        compute::logSoftmax(logits, 1, rows.rows.back(), "row", 1);
-    }
-    trace.store->append(rows);
-    return trace;
-}
-
-/// The same with a prior of η = log 3 that promotes " dog" by 2; it matched at positions 1 and 3.
-Trace priorTrace() {
-    Trace trace = storedTrace();
-    auto prior = std::make_shared<compute::Prior>();
-    prior->name = "nudge";
-    prior->quality = 0.75;
-    prior->delta = {{3, 2.0}};
-    auto bank = std::make_shared<compute::Bank>();
-    bank->priors.push_back(prior);
-    BankEntry entry;
-    entry.bank = "b.bank.json";
-    entry.content = bank;
-    trace.session.priors.push_back(entry);
-    trace.priors = priorSetOf(trace.session, trace.tokenizer.get(), 6);
-    for (const std::size_t i : {0, 2}) {
-        auto step = std::make_shared<Step>(*trace.steps[i]);
-        step->matchedPriors = {"nudge"};
-        trace.steps[i] = step;
-    }
-    return trace;
-}
-
-View nudged(compute::Position cursor) {
-    View view;
-    view.cursor = cursor;
-    view.priorBank = 0;
-    view.prior = "nudge";
-    return view;
-}
-
-View at(compute::Position cursor) {
-    View view;
-    view.cursor = cursor;
-    return view;
-}
-
-bool same(const Values& a, const Values& b) {
-    if (a.size() != b.size()) return false;
-    for (std::size_t i = 0; i < a.size(); ++i)
-        if (!(std::isnan(a[i]) ? std::isnan(b[i]) : a[i] == b[i] || std::abs(a[i] - b[i]) < 1e-12)) return false;
-    return true;
-}
 
 }  // namespace
 
@@ -171,56 +60,6 @@ class TestDiagnostics : public QObject {
         QVERIFY2(nothing.series.empty() && QString::fromStdString(nothing.empty).endsWith('.'), nothing.empty.c_str());
         QCOMPARE(nothing.title, std::string(row.title));
         QVERIFY(!nothing.x.title.empty() && !nothing.y.title.empty());
-    }
-
-    /// η·Δ/τ where it matched; drift with it and without it, each as the session with it and without it composes.
-    void aPriorOverThePositions() {
-        const Trace trace = priorTrace();
-        const DiagnosticRow& row = diagnostic("prior_effect");
-        const PlotData plot = row.make(trace, nudged(1));
-        QVERIFY2(plot.empty.empty(), plot.empty.c_str());
-        QVERIFY(same(plot.series.at(0).x, {1, 2, 3, 4}));
-        QVERIFY(same(plot.series[0].y, {2 * std::log(3.0) / 0.6, 0, 0, 0}));  // at position 3 stands another token
-        QVERIFY2(plot.note.find("matched 2 of 4") != std::string::npos, plot.note.c_str());
-        const auto drift = [](const Trace& of) {
-            const auto rows = of.store->rows(1);
-            const compute::Recipe recipe = toRecipe(of.session, of.stopIds, 0);
-            PriorsAt priors;
-            priors.look(of.priors.get(), contextOf(of), 1);
-            compute::Stages<float> stages;
-            compute::compose<float>(recipe, priors.terms, rows, stages);
-            return compute::diagnose<float>(recipe, priors.terms, rows, stages).drift;
-        };
-        const WithAndWithout both = withAndWithout(trace, *shownPrior(trace, nudged(1)), 1, 3);
-        QVERIFY(both.matches);
-        QCOMPARE(both.with, drift(trace));
-        QCOMPARE(both.without, drift(storedTrace()));
-        QVERIFY(both.with != both.without && both.token > both.tokenWithout);
-    }
-
-    void aPriorThatDoesNothingSaysWhy() {
-        const DiagnosticRow& row = diagnostic("prior_effect");
-        Trace trace = priorTrace();
-        const auto why = [&](const View& view) { return QString::fromStdString(row.make(trace, view).empty); };
-        QVERIFY(why(at(1)).contains("Select a prior"));
-        View other = nudged(1);
-        other.prior = "other";
-        QVERIFY(why(other).contains("'other' was not in the rack"));
-        trace.steps = storedTrace().steps;
-        QVERIFY(why(nudged(1)).contains("matches nowhere"));
-        trace.session.priors[0].enabled = false;
-        trace.priors = priorSetOf(trace.session, trace.tokenizer.get(), 6);
-        QVERIFY(why(nudged(1)).contains("does not act"));
-    }
-
-    void thePriorLookedAtIsSavedInTheView() {
-        const OrderedJson json = viewToJson(nudged(3), {});
-        QCOMPARE(viewFromJson(json).priorBank, 0);
-        QCOMPARE(viewFromJson(json).prior, std::string("nudge"));
-        QVERIFY(!viewToJson(at(3), json).contains("prior"));
-        for (const char* bad : {R"({"prior":{"bank":-1,"name":"x"}})", R"({"prior":{"bank":0}})", R"({"prior":7})",
-                                R"({"prior":{"bank":1e30,"name":"x"}})", R"({"prior":{"bank":18446744073709551615,"name":"x"}})"})
-            QCOMPARE(viewFromJson(OrderedJson::parse(bad)).priorBank, -1);
     }
 
     void unknownRow() {

@@ -1,0 +1,68 @@
+// What the diagnostics say of one prior: what it added where it matched, the drift with it and without it, why it does
+// nothing, and that the view keeps which one it is.
+
+#include "tests/model/traces.h"
+#include "tests/support/fixture.h"
+
+using namespace counterpoint;
+using namespace counterpoint::model;
+using namespace counterpoint::tests;
+
+class TestPriorDiagnostics : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    void init() { failOnAnyWarning(); }
+
+    /// η·Δ/τ where it matched; drift with it and without it, each as the session with it and without it composes.
+    void aPriorOverThePositions() {
+        const Trace trace = priorTrace();
+        const DiagnosticRow& row = diagnostic("prior_effect");
+        const PlotData plot = row.make(trace, nudged(1));
+        QVERIFY2(plot.empty.empty(), plot.empty.c_str());
+        QVERIFY(same(plot.series.at(0).x, {1, 2, 3, 4}));
+        QVERIFY(same(plot.series[0].y, {2 * std::log(3.0) / 0.6, 0, 0, 0}));  // at position 3 stands another token
+        QVERIFY2(plot.note.find("matched 2 of 4") != std::string::npos, plot.note.c_str());
+        const auto drift = [](const Trace& of) {
+            const auto rows = of.store->rows(1);
+            const compute::Recipe recipe = toRecipe(of.session, of.stopIds, 0);
+            PriorsAt priors;
+            priors.look(of.priors.get(), contextOf(of), 1);
+            compute::Stages<float> stages;
+            compute::compose<float>(recipe, priors.terms, rows, stages);
+            return compute::diagnose<float>(recipe, priors.terms, rows, stages).drift;
+        };
+        const WithAndWithout both = withAndWithout(trace, *shownPrior(trace, nudged(1)), 1, 3);
+        QVERIFY(both.matches);
+        QCOMPARE(both.with, drift(trace));
+        QCOMPARE(both.without, drift(storedTrace()));
+        QVERIFY(both.with != both.without && both.token > both.tokenWithout);
+    }
+
+    void aPriorThatDoesNothingSaysWhy() {
+        const DiagnosticRow& row = diagnostic("prior_effect");
+        Trace trace = priorTrace();
+        const auto why = [&](const View& view) { return QString::fromStdString(row.make(trace, view).empty); };
+        QVERIFY(why(at(1)).contains("Select a prior"));
+        View other = nudged(1);
+        other.prior = "other";
+        QVERIFY(why(other).contains("'other' was not in the rack"));
+        trace.steps = storedTrace().steps;
+        QVERIFY(why(nudged(1)).contains("matches nowhere"));
+        trace.session.priors[0].enabled = false;
+        trace.priors = priorSetOf(trace.session, trace.tokenizer.get(), 6);
+        QVERIFY(why(nudged(1)).contains("does not act"));
+    }
+
+    void thePriorLookedAtIsSavedInTheView() {
+        const OrderedJson json = viewToJson(nudged(3), {});
+        QCOMPARE(viewFromJson(json).priorBank, 0);
+        QCOMPARE(viewFromJson(json).prior, std::string("nudge"));
+        QVERIFY(!viewToJson(at(3), json).contains("prior"));
+        for (const char* bad : {R"({"prior":{"bank":-1,"name":"x"}})", R"({"prior":{"bank":0}})", R"({"prior":7})",
+                                R"({"prior":{"bank":1e30,"name":"x"}})", R"({"prior":{"bank":18446744073709551615,"name":"x"}})"})
+            QCOMPARE(viewFromJson(OrderedJson::parse(bad)).priorBank, -1);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestPriorDiagnostics)
+#include "tst_priordiagnostics.moc"
