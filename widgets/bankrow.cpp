@@ -2,13 +2,11 @@
 
 #include <QHBoxLayout>
 #include <QMouseEvent>
-#include <QPainter>
-#include <QStyle>
 #include <QVBoxLayout>
 
 #include "widgets/attempt.h"
-#include "widgets/icons.h"
 #include "widgets/palette.h"
+#include "widgets/rackparts.h"
 #include "widgets/shortname.h"
 
 namespace counterpoint::widgets {
@@ -16,18 +14,6 @@ namespace {
 
 constexpr double kBankWeightBound = 1e6;
 constexpr int kBankLetters = 24;
-
-QToolButton* bankButton(Glyph glyph, const QString& name, const QString& help) {
-    auto* button = new QToolButton;
-    button->setIcon(lineIcon(glyph));
-    button->setIconSize({14, 14});
-    button->setFixedSize(spacing::row, spacing::row);
-    button->setStyleSheet(QStringLiteral("QToolButton { padding: 0px; } QToolButton::menu-indicator { image: none; }"));
-    button->setObjectName(name);
-    button->setToolTip(help);
-    button->setAccessibleName(help);
-    return button;
-}
 
 }  // namespace
 
@@ -43,7 +29,7 @@ BankRow::BankRow(model::Document& document, std::size_t bank, QWidget* parent)
     m_switch = new QCheckBox;
     m_switch->setObjectName(QStringLiteral("bank.%1").arg(bank));
     head->addWidget(m_switch, 1);
-    m_more = bankButton(Glyph::More, QStringLiteral("more"), tr("More about this bank"));
+    m_more = rackButton(Glyph::More, QStringLiteral("more"), tr("More about this bank"));
     m_more->setPopupMode(QToolButton::InstantPopup);
     m_more->setMenu(&m_menu);
     head->addWidget(m_more);
@@ -61,13 +47,9 @@ BankRow::BankRow(model::Document& document, std::size_t bank, QWidget* parent)
     m_weight->setObjectName(QStringLiteral("weight"));
     m_weight->setToolTip(tr("Weight of the bank: every η in it is multiplied by it (R8)"));
     weights->addWidget(m_weight, 1);
-    m_reset = bankButton(Glyph::Reset, QStringLiteral("reset"), tr("Weight back to 1"));
+    m_reset = rackButton(Glyph::Reset, QStringLiteral("reset"), tr("Weight back to 1"));
     weights->addWidget(m_reset);
-    m_state = new QLabel;
-    m_state->setObjectName(QStringLiteral("state"));
-    m_state->setProperty("role", QStringLiteral("quiet"));
-    m_state->setTextFormat(Qt::PlainText);
-    m_state->setWordWrap(true);
+    m_state = stateLabel();
     column->addWidget(m_state);
     connect(m_switch, &QCheckBox::clicked, this, [this](bool on) {
         edit({}, [on](model::BankEntry& entry) { entry.enabled = on; });
@@ -118,12 +100,7 @@ void BankRow::refresh() {
     else if (problem.isEmpty())
         state = tr("bank · %1 priors").arg(entry.content->priors.size()) +
                 (m_document.bankModified(m_bank) ? tr(" · not saved") : QString());
-    m_state->setText(breakable(shortened(state, kHoverLetters)));
-    const QString role = problem.isEmpty() ? QStringLiteral("quiet") : QStringLiteral("failure");
-    if (m_state->property("role") != role) {
-        m_state->setProperty("role", role);
-        m_state->style()->polish(m_state);
-    }
+    showState(*m_state, state, !problem.isEmpty());
     setToolTip(hover());
 }
 
@@ -131,11 +108,7 @@ QString BankRow::hover() const {
     const model::Session& session = m_document.session();
     const model::BankEntry& entry = session.priors[m_bank];
     QString text = QStringLiteral("<table>");
-    const auto row = [&](const QString& name, const QString& value) {
-        if (!value.isEmpty())
-            text += QStringLiteral("<tr><td>%1&nbsp;&nbsp;</td><td>%2</td></tr>")
-                        .arg(name, shortened(value, kHoverLetters).toHtmlEscaped());
-    };
+    const auto row = [&](const QString& name, const QString& value) { text += hoverRow(name, value); };
     row(tr("Path"), QString::fromStdString(session.resolve(entry.bank).string()));
     if (entry.content) {
         const compute::Bank& bank = *entry.content;
@@ -189,12 +162,6 @@ void BankRow::mousePressEvent(QMouseEvent* event) {
     m_document.setView(view);
 }
 
-void BankRow::paintEvent(QPaintEvent*) {
-    QPainter p(this);
-    const Theme& t = currentTheme();
-    p.fillRect(rect(), t.surface);
-    p.fillRect(QRect(0, 0, 3, height()), t.grey);
-    p.fillRect(QRect(0, height() - 1, width(), 1), t.grid);
-}
+void BankRow::paintEvent(QPaintEvent*) { paintRackRow(*this, currentTheme().grey); }
 
 }  // namespace counterpoint::widgets

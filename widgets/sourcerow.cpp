@@ -3,14 +3,13 @@
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QPainter>
-#include <QStyle>
 #include <QVBoxLayout>
 #include <cmath>
 #include <utility>
 
 #include "widgets/attempt.h"
-#include "widgets/icons.h"
 #include "widgets/palette.h"
+#include "widgets/rackparts.h"
 #include "widgets/shortname.h"
 #include "widgets/sourcecolours.h"
 
@@ -85,18 +84,6 @@ QString amount(std::int64_t n) {
     return QString::number(n);
 }
 
-QToolButton* smallButton(Glyph glyph, const QString& name, const QString& help) {
-    auto* button = new QToolButton;
-    button->setIcon(lineIcon(glyph));
-    button->setIconSize({14, 14});
-    button->setFixedSize(spacing::row, spacing::row);
-    button->setStyleSheet(QStringLiteral("padding: 0px;"));
-    button->setObjectName(name);
-    button->setToolTip(help);
-    button->setAccessibleName(help);
-    return button;
-}
-
 }  // namespace
 
 SourceRow::SourceRow(model::Document& document, std::size_t source, QWidget* parent)
@@ -115,7 +102,7 @@ SourceRow::SourceRow(model::Document& document, std::size_t source, QWidget* par
     m_light = new Light(this);
     if (source > 0) {
         QToolButton* grip =
-            smallButton(Glyph::Grip, QStringLiteral("grip"), tr("Drag to reorder; Alt+Up and Alt+Down do the same"));
+            rackButton(Glyph::Grip, QStringLiteral("grip"), tr("Drag to reorder; Alt+Up and Alt+Down do the same"));
         grip->setFixedWidth(14);
         grip->setFocusPolicy(Qt::NoFocus);
         grip->setCursor(Qt::OpenHandCursor);
@@ -147,11 +134,9 @@ SourceRow::SourceRow(model::Document& document, std::size_t source, QWidget* par
         m_solo->setStyleSheet(QStringLiteral("padding: 0px 6px;"));
         head->addWidget(m_solo);
         connect(m_solo, &QToolButton::clicked, this, &SourceRow::soloToggled);
-        m_more = smallButton(Glyph::More, QStringLiteral("more"), tr("More about %1").arg(shortened(name)));
+        m_more = rackButton(Glyph::More, QStringLiteral("more"), tr("More about %1").arg(shortened(name)));
         m_more->setPopupMode(QToolButton::InstantPopup);
         m_more->setMenu(&m_menu);
-        m_more->setStyleSheet(
-            QStringLiteral("QToolButton { padding: 0px; } QToolButton::menu-indicator { image: none; }"));
         head->addWidget(m_more);
         connect(&m_menu, &QMenu::aboutToShow, this, &SourceRow::fillMenu);
         auto* weights = new QHBoxLayout;
@@ -168,7 +153,7 @@ SourceRow::SourceRow(model::Document& document, std::size_t source, QWidget* par
         m_weight->setObjectName(QStringLiteral("weight"));
         m_weight->setToolTip(tr("Weight w: 1 is logit composition, 0 has no say, below 0 pushes away (R1)"));
         weights->addWidget(m_weight, 1);
-        m_reset = smallButton(Glyph::Reset, QStringLiteral("reset"), tr("Weight back to 1"));
+        m_reset = rackButton(Glyph::Reset, QStringLiteral("reset"), tr("Weight back to 1"));
         weights->addWidget(m_reset);
         connect(m_weight, &ValueSlider::moved, this, [this] {
             edit(weightKey(), [this](model::Session&, model::SourceEntry& s) { s.weight = m_weight->value(); });
@@ -183,11 +168,7 @@ SourceRow::SourceRow(model::Document& document, std::size_t source, QWidget* par
             edit({}, [](model::Session&, model::SourceEntry& s) { s.weight = model::SourceEntry{}.weight; });
         });
     }
-    m_state = new QLabel;
-    m_state->setObjectName(QStringLiteral("state"));
-    m_state->setProperty("role", QStringLiteral("quiet"));
-    m_state->setTextFormat(Qt::PlainText);
-    m_state->setWordWrap(true);
+    m_state = stateLabel();
     column->addWidget(m_state);
     refresh();
 }
@@ -242,12 +223,7 @@ void SourceRow::refresh() {
     if (m_source > 0 && entry.reference != "base")
         state +=
             entry.reference == "none" ? tr(" · no reference") : tr(" · against %1").arg(shortened(entry.reference));
-    m_state->setText(breakable(shortened(state, kHoverLetters)));
-    const QString role = status.state == State::Failed ? QStringLiteral("failure") : QStringLiteral("quiet");
-    if (m_state->property("role") != role) {
-        m_state->setProperty("role", role);
-        m_state->style()->polish(m_state);
-    }
+    showState(*m_state, state, status.state == State::Failed);
     setToolTip(hover());
 }
 
@@ -255,11 +231,7 @@ QString SourceRow::hover() const {
     const model::SourceEntry& entry = m_document.session().source(m_source);
     const model::SourceStatus status = m_document.status(m_source);
     QString text = QStringLiteral("<b>%1</b><table>").arg(shortened(entry.name, kHoverLetters).toHtmlEscaped());
-    const auto row = [&](const QString& name, const QString& value) {
-        if (!value.isEmpty())
-            text += QStringLiteral("<tr><td>%1&nbsp;&nbsp;</td><td>%2</td></tr>")
-                        .arg(name, shortened(value, kHoverLetters).toHtmlEscaped());
-    };
+    const auto row = [&](const QString& name, const QString& value) { text += hoverRow(name, value); };
     row(tr("Path"), QString::fromStdString(m_document.session().resolve(entry.path).string()));
     row(tr("Architecture"), QString::fromStdString(status.info.architecture));
     row(tr("Dtype"), QString::fromStdString(status.info.dtype));
@@ -331,13 +303,7 @@ void SourceRow::keyPressEvent(QKeyEvent* event) {
     QWidget::keyPressEvent(event);
 }
 
-void SourceRow::paintEvent(QPaintEvent*) {
-    QPainter p(this);
-    const Theme& t = currentTheme();
-    p.fillRect(rect(), t.surface);
-    p.fillRect(QRect(0, 0, 3, height()), colour());
-    p.fillRect(QRect(0, height() - 1, width(), 1), t.grid);
-}
+void SourceRow::paintEvent(QPaintEvent*) { paintRackRow(*this, colour()); }
 
 bool SourceRow::eventFilter(QObject* watched, QEvent* event) {
     if (event->type() == QEvent::MouseButtonPress) {
