@@ -8,7 +8,7 @@
 #include "compute/composition/compose.h"
 #include "compute/composition/fusedrow.h"
 #include "tests/support/fixture.h"
-#include "tests/support/near.h"
+#include "tests/support/plainsums.h"
 #include "tests/support/priors.h"
 #include "tests/support/rows.h"
 
@@ -74,26 +74,9 @@ void compareWithPlain(const Case& c, bool fused = true) {
     const Step step = makeStep(c.recipe, c.priors, in.source, stages);
     QCOMPARE(stages.priors.empty(), fused);  // else it did not go the way it should
 
-    const Diagnostics& d = step.diagnostics;
-    NEAR(d.drift, wanted.drift, "drift");
-    NEAR(d.driftComposed, wanted.driftComposed, "drift_composed");
-    NEAR(d.driftDrawn, wanted.driftDrawn, "drift_drawn");
-    NEAR(d.klFromBase, wanted.klFromBase, "kl_from_base");
-    NEAR(d.js, wanted.js, "js");
-    NEAR(d.tv, wanted.tv, "tv");
-    NEAR(d.entropy, wanted.entropy, "entropy");
-    NEAR(d.interference, wanted.interference, "interference");
-    NEAR(d.logNormaliser, wanted.logNormaliser, "log_normaliser");
-    NEAR(d.eosComposed, wanted.eosComposed, "eos");
-    NEAR(stages.logNormaliserComposed, plain.logNormaliserComposed, "log_normaliser of composed");
-    NEAR(stages.logNormaliserPriors, plain.logNormaliserPriors, "log_normaliser of priors");
-    QCOMPARE(d.noSay, wanted.noSay);
-    QCOMPARE(static_cast<int>(d.winner), static_cast<int>(wanted.winner));
+    compareSums(step.diagnostics, wanted, stages, plain, seed);
+    if (QTest::currentTestFailed()) return;
     QCOMPARE(step.drawn, draw<double>(c.recipe, plain, 1));
-    for (std::size_t v = 0; v < plain.composed.size(); ++v) {
-        NEAR(stages.composed[v], plain.composed[v], "composed");
-        NEAR(stages.temperature[v], plain.temperature[v], "temperature");
-    }
     std::vector<TokenId> top;
     topTokens(std::span<const float>(stages.temperature), 20, top);
     QCOMPARE(step.top.size(), top.size());
