@@ -135,15 +135,8 @@ std::vector<TopToken> shownTokens(const Step& step, const View& view) {
 }
 
 LedgerAt ledgerAt(const Trace& trace, compute::Position position, TokenId token) {
-    if (trace.store == nullptr || position < trace.store->first() || position >= trace.store->end())
-        throw compute::Error({.where = "position " + std::to_string(position),
-                              .what = "no log-probabilities are stored there",
-                              .expected = {},
-                              .found = {},
-                              .advice = "decode the trace again",
-                              .details = {}});
     const compute::Recipe recipe = toRecipe(trace.session, trace.stopIds, 0);
-    const compute::SourceRows<float> rows = trace.store->rows(position);
+    const compute::SourceRows<float> rows = families::storedRows(trace, position);
     compute::Stages<float> stages;
     PriorsAt priors;
     priors.look(trace.priors.get(), contextOf(trace), position);
@@ -152,6 +145,17 @@ LedgerAt ledgerAt(const Trace& trace, compute::Position position, TokenId token)
 }
 
 namespace families {
+
+compute::SourceRows<float> storedRows(const Trace& trace, compute::Position position) {
+    if (trace.store == nullptr || position < trace.store->first() || position >= trace.store->end())
+        throw compute::Error({.where = "position " + std::to_string(position),
+                              .what = "no log-probabilities are stored there",
+                              .expected = {},
+                              .found = {},
+                              .advice = "decode the trace again",
+                              .details = {}});
+    return trace.store->rows(position);
+}
 
 PlotData distribution(const Trace& trace, const View& view) {
     PlotData plot;

@@ -22,4 +22,7 @@ PlotData priorEffect(const Trace& trace, const View& view);   ///< R8, R4
 PlotData distribution(const Trace& trace, const View& view);  ///< R2
 PlotData ledger(const Trace& trace, const View& view);        ///< R4
 
+/// What is stored of a position; Error where nothing is.
+compute::SourceRows<float> storedRows(const Trace& trace, compute::Position position);
+
 }  // namespace counterpoint::model::families

@@ -39,15 +39,8 @@ double addedTo(const Trace& trace, const PriorSet::Member& prior, TokenId token)
 
 WithAndWithout withAndWithout(const Trace& trace, const PriorSet::Member& prior, compute::Position position,
                               TokenId token) {
-    if (trace.store == nullptr || position < trace.store->first() || position >= trace.store->end())
-        throw compute::Error({.where = "position " + std::to_string(position),
-                              .what = "no log-probabilities are stored there",
-                              .expected = {},
-                              .found = {},
-                              .advice = "decode the trace again",
-                              .details = {}});
     const compute::Recipe recipe = toRecipe(trace.session, trace.stopIds, 0);
-    const compute::SourceRows<float> rows = trace.store->rows(position);
+    const compute::SourceRows<float> rows = families::storedRows(trace, position);
     PriorsAt priors;
     priors.look(trace.priors.get(), contextOf(trace), position);
     const auto drift = [&](double& logP) {
