@@ -1,13 +1,11 @@
 #include "model/bankedit.h"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 #include <unordered_set>
 #include <utility>
 
 #include "compute/error.h"
-#include "compute/priors/onebit.h"
+#include "compute/priors/hierarchy.h"
 
 namespace counterpoint::model {
 
@@ -209,36 +207,20 @@ Session withMerged(Session session, std::size_t bank, std::span<const std::size_
                      .details = {}});
     };
     const Prior& first = *whole.priors.at(indices.front());
-    Prior one;
-    one.name = first.name;
-    one.kind = first.kind;
-    one.task = first.task;
-    one.when = first.when;
-    one.quality = one.confidence = 0;
-    std::map<compute::TokenId, double> says;  // Σ η_i α_i s_i
-    double etas = 0, scales = 0;
-    const double share = 1.0 / static_cast<double>(indices.size());
+    std::vector<compute::Joinable> priors;
     for (const std::size_t i : indices) {
-        const Prior& prior = *whole.priors.at(i);
-        if (prior.task != first.task || prior.when != first.when)
-            refuse(prior.name, "it has another task or context than '" + first.name + "', so they cannot be joined");
-        const PriorOverride said = overrideOf(session.priors[bank], prior.name);
-        const compute::Eta eta = compute::etaOf(prior, said.eta);
-        const compute::Factor factor = compute::resolve(prior, ids);
-        if (!isOn(prior, said) || eta.off || eta.eta == 0 || factor.tokens.empty())
-            refuse(prior.name, "it does not act, so it cannot be joined");
-        const compute::OneBit bits = compute::oneBit(factor.delta);
-        for (std::size_t k = 0; k < factor.tokens.size(); ++k)
-            says[factor.tokens[k]] += eta.eta * bits.alpha * bits.sign[k];
-        etas += std::abs(eta.eta);
-        scales += std::abs(eta.eta) * bits.alpha;
-        one.quality += share * prior.quality;
-        one.confidence += share * prior.confidence;
-        one.merged.push_back(prior.name);
+        const PriorPtr& prior = whole.priors.at(i);
+        if (prior->task != first.task || prior->when != first.when)
+            refuse(prior->name, "it has another task or context than '" + first.name + "', so they cannot be joined");
+        const PriorOverride said = overrideOf(session.priors[bank], prior->name);
+        const compute::Eta eta = compute::etaOf(*prior, said.eta);
+        compute::Factor factor = compute::resolve(*prior, ids);
+        if (!isOn(*prior, said) || eta.off || eta.eta == 0 || factor.tokens.empty())
+            refuse(prior->name, "it does not act, so it cannot be joined");
+        priors.push_back({.prior = prior, .factor = std::move(factor), .eta = eta.eta});
     }
-    one.eta = etas;
-    for (const auto& [token, sum] : says)
-        if (sum != 0) one.delta.emplace_back(token, std::copysign(scales / etas, sum));
+    Prior one = compute::joinedPrior(priors);
+    one.name = first.name;
     const std::size_t place = indices.front();
     session = withoutPriors(std::move(session), bank, indices);
     return withNewPrior(std::move(session), bank, place, std::move(one));

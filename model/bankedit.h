@@ -29,8 +29,7 @@ Session withPriorsMoved(Session session, std::size_t bank, std::vector<std::size
 Session withSplit(Session session, std::size_t bank, std::size_t index, std::span<const std::size_t> entries);
 
 /// The priors joined into one in the place of the first, by R10's rule for level 2 ("keep product") whatever their
-/// cosine, with the session's η: sign(Σ η_i α_i s_i) on the union, ties dropped, η = Σ η_i, α = Σ η_i α_i / Σ η_i, q
-/// and c the means. Error where their tasks or contexts differ, or one does not act.
+/// cosine (compute::joinedPrior), with the session's η. Error where their tasks or contexts differ, or one does not act.
 Session withMerged(Session session, std::size_t bank, std::span<const std::size_t> indices,
                    const compute::IdSpace& ids);
 

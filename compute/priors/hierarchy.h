@@ -54,4 +54,14 @@ struct Compressed {
 /// it. The stake stays of a bank alone, and its unknown keys.
 COUNTERPOINT_API Compressed compress(std::span<const Bank> banks, const IdSpace& ids, const CompressOptions& options);
 
+/// A prior that acts: what it became, and the η that it acts with.
+struct Joinable {
+    PriorPtr prior;
+    Factor factor;
+    double eta = 0;
+};
+/// Priors of one task and context as one, by the rule of level 2 ("keep product") whatever their cosine, each by R9
+/// first. At least one; all act.
+COUNTERPOINT_API Prior joinedPrior(std::span<const Joinable> priors);
+
 }  // namespace counterpoint::compute

@@ -134,6 +134,16 @@ class Apart {
 
 }  // namespace
 
+Prior joinedPrior(std::span<const Joinable> priors) {
+    Members members;
+    Indices all;
+    for (const Joinable& one : priors) {
+        all.push_back(members.size());
+        members.push_back({.prior = one.prior, .factor = one.factor, .eta = one.eta, .acts = true});
+    }
+    return merge(oneBitLevel(members).members, all, Keep::Product).prior;
+}
+
 LevelStep mergedLevel(const Members& before, const CompressOptions& options) {
     LevelStep step{{}, NAN, {}, {}};
     std::vector<SignedSupport> supports(before.size());

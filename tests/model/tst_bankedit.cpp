@@ -130,6 +130,13 @@ class TestBankEdit : public QObject {
         QCOMPARE(asMap(at(s, 0)), (std::map<TokenId, double>{{1, 1}, {2, 1}, {3, -1}}));
         QVERIFY(std::abs(at(s, 0).eta.value_or(0) - 2 * std::log(3.0)) < 1e-12);
         QCOMPARE(at(s, 1).name, std::string("c"));
+        // Of unequal magnitudes each by one bit first: α 2 and 1; with η log 3 and a session's 2 log 3 it is 4/3.
+        s = sessionOf({prior("a", {{1, 1}, {2, 3}}), prior("b", {{2, -1}, {3, -1}})});
+        s = withMerged(withEta(std::move(s), 0, 1, 2 * std::log(3.0)), 0, two, {});
+        QCOMPARE(at(s, 0).delta.size(), 2u);  // on 2 they tie
+        for (const auto& [token, delta] : at(s, 0).delta)
+            QVERIFY(std::abs(delta - (token == 1 ? 4.0 : -4.0) / 3) < 1e-12);
+        QVERIFY(std::abs(at(s, 0).eta.value_or(0) - 3 * std::log(3.0)) < 1e-12);
         const Session other = sessionOf({prior("a", {{1, 1}}, 0.75, "one"), prior("b", {{1, 1}}, 0.75, "two")});
         QVERIFY(refusal([&] { withMerged(other, 0, two, {}); }).contains("another task or context"));
     }
