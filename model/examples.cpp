@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <set>
 
 #include "compute/error.h"
+#include "model/bankedit.h"
 #include "model/loadedrack.h"
 
 namespace counterpoint::model {
@@ -41,7 +41,7 @@ void tokenise(ExamplesRead& read, const Session& session, const compute::Tokeniz
               const std::stop_token& stop) {
     Session any = session;  // what stands before a text is the same before every text
     any.promptIds.reset();
-    any.prompt = "a";
+    any.prompt.assign(1, 'a');
     std::vector<TokenId> before = promptTokens(any, &tokenizer, tokenizer.size());
     before.resize(before.size() - tokenizer.encode(any.prompt).size());
     for (ExampleText& text : read.texts) {
@@ -128,7 +128,7 @@ compute::Prior buildPrior(std::span<const Candidate> chosen, std::span<const Exa
 }
 
 Session withExamplePrior(Session session, std::size_t bank, compute::Prior prior, const std::string& fingerprint) {
-    BankEntry& entry = session.priors.at(bank);
+    const BankEntry& entry = session.priors.at(bank);
     const std::string where = "bank '" + entry.bank + "'";
     if (!entry.content) throw Error({.where = where, .what = "it was not read"});
     if (entry.content->tokenizer && *entry.content->tokenizer != fingerprint)
@@ -137,14 +137,11 @@ Session withExamplePrior(Session session, std::size_t bank, compute::Prior prior
                      .expected = fingerprint,
                      .found = *entry.content->tokenizer,
                      .advice = "choose a bank of this tokenizer, or a new one"});
-    compute::Bank changed = *entry.content;
-    std::set<std::string> taken;
-    for (const compute::PriorPtr& other : changed.priors) taken.insert(other->name);
-    for (int n = 2; taken.contains(prior.name); ++n)
-        if (const std::string name = prior.name + " " + std::to_string(n); !taken.contains(name)) prior.name = name;
+    const std::size_t end = entry.content->priors.size();
+    session = withNewPrior(std::move(session), bank, end, std::move(prior));
+    compute::Bank changed = *session.priors[bank].content;
     changed.tokenizer = fingerprint;
-    changed.priors.push_back(std::make_shared<const compute::Prior>(std::move(prior)));
-    entry.content = std::make_shared<const compute::Bank>(std::move(changed));
+    session.priors[bank].content = std::make_shared<const compute::Bank>(std::move(changed));
     return session;
 }
 
