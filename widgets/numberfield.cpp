@@ -41,11 +41,23 @@ void NumberField::write() {
     initStyleOption(&option);
     constexpr int kInner = 2 * 3;  // what QLineEdit keeps free beside its text
     const int room = style()->subElementRect(QStyle::SE_LineEditContents, &option, this).width() - kInner;
-    const bool fits = hasFocus() || fontMetrics().horizontalAdvance(whole) <= room;
-    setText(fits ? whole : fontMetrics().elidedText(whole, Qt::ElideRight, room));
-    setToolTip(fits ? QString() : whole);
+    const QString text = hasFocus() ? whole : shown(whole);
+    const bool fits = hasFocus() || fontMetrics().horizontalAdvance(text) <= room;
+    setText(fits ? text : fontMetrics().elidedText(text, Qt::ElideRight, room));
+    setToolTip(fits && text == whole ? QString() : whole);
     setCursorPosition(0);
     setModified(false);
+}
+
+QString NumberField::shown(const QString& whole) const {
+    const auto point = whole.indexOf(QLatin1Char('.'));
+    const bool more = m_decimals >= 0 && point >= 0 && whole.size() - point - 1 > m_decimals;
+    return more ? formatNumber(m_value, m_decimals) : whole;
+}
+
+void NumberField::setDecimals(int decimals) {
+    m_decimals = decimals;
+    if (!hasFocus()) write();
 }
 
 void NumberField::focusInEvent(QFocusEvent* event) {

@@ -24,7 +24,7 @@ using compute::Context;
 using compute::Prior;
 
 constexpr double kMostEtaShown = 5, kMostEtaTyped = 1e6, kMostDeltaTyped = 1e6;
-constexpr int kDetailWidth = 268;
+constexpr int kDetailWidth = 268, kEtaDecimals = 3;
 constexpr std::array kPolicies = {compute::Policy::ExactId, compute::Policy::SingleToken,
                                   compute::Policy::SingleTokenSpace, compute::Policy::FirstToken,
                                   compute::Policy::FirstTokenSpace};
@@ -132,6 +132,7 @@ void PriorDetail::makeWeights(QFormLayout& form) {
                                       .slider = true});
     m_eta->setObjectName(QStringLiteral("prior.eta"));
     m_eta->setToolTip(tr("Weight η in this session: acts at once on the stored trace; the bank stays as it is"));
+    m_eta->field()->setDecimals(kEtaDecimals);
     row->addWidget(m_eta, 1);
     m_reset = new QToolButton;
     m_reset->setObjectName(QStringLiteral("prior.reset"));

@@ -136,6 +136,39 @@ class TestWindowPrior : public QObject {
         QVERIFY(!o.said("vowels").eta && !o.document.canUndo());
     }
 
+    /// Looking into it, in the detail and in the table, changes nothing.
+    void anEtaIsShownShortAndKeptWhole() {
+        const BankFolder folder;
+        Editor o(folder);
+        o.click(1, PriorsTable::Name);
+        const QString whole = widgets::NumberField::textOf(o.document.priors()->members()[1].eta.eta);
+        QVERIFY2(whole.startsWith("1.38629436"), qPrintable(whole));
+        auto* field =
+            o.find<widgets::PriorDetail>("priorDetail")->findChild<widgets::ValueSlider*>("prior.eta")->field();
+        QCOMPARE(field->text(), QString("1.386"));
+        QCOMPARE(field->toolTip(), whole);
+        o.window->activateWindow();
+        field->setFocus();
+        WAIT_UNTIL(field->text() == whole);
+        QTest::keyClick(field, Qt::Key_Return);
+        field->clearFocus();
+        QCOMPARE(field->text(), QString("1.386"));
+        QVERIFY(!o.said("after b").eta && !o.document.canUndo());
+        o.view().edit(o.table().index(1, PriorsTable::EtaColumn));
+        auto* editor = o.view().viewport()->findChild<QLineEdit*>();
+        QCOMPARE(editor->text(), whole);
+        QTest::keyClick(editor, Qt::Key_Return);
+        QVERIFY(!o.said("after b").eta && !o.document.canUndo());
+        field->setFocus();
+        field->selectAll();
+        QTest::keyClicks(field, "0.00041");
+        QTest::keyClick(field, Qt::Key_Return);
+        field->clearFocus();
+        QCOMPARE(o.said("after b").eta.value_or(0), 0.00041);
+        QCOMPARE(field->text(), widgets::formatNumber(0.00041));  // never "0.000"
+        QCOMPARE(field->toolTip(), QString("0.00041"));
+    }
+
     void aTokenIsPutIntoAPrior() {
         const BankFolder folder;
         Editor o(folder);
