@@ -97,7 +97,6 @@ void Perspectives::layOut(const QString& name) {
             split(activity, front, Qt::Horizontal);
             tab(activity, distribution);
             tab(distribution, ledger);
-            activity->raise();
         } else {
             split(text, distribution, Qt::Vertical);
             split(distribution, front, Qt::Vertical);
@@ -118,8 +117,8 @@ void Perspectives::layOut(const QString& name) {
             m_window.splitDockWidget(rack, d, Qt::Vertical);
         d->hide();
     }
-    (name == QLatin1String("Priors") ? dock("dock.prior_effect") : front)->raise();
-    if (name == QLatin1String("Priors")) dock("dock.prior")->raise();
+    // Of docks in one place the first stays in front.
+    if (name == QLatin1String("Priors")) dock("dock.prior_effect")->raise();
     m_first = true;
     proportion();
 }

@@ -7,6 +7,7 @@
 #include <QLineEdit>
 #include <QListWidget>
 #include <QScrollBar>
+#include <QTabBar>
 #include <QTableWidget>
 
 #include "app/mainwindow.h"
@@ -209,6 +210,35 @@ class TestWindow : public QObject {
         QVERIFY(!o.find<QDockWidget>("dock.rack")->isVisible());
         o.window->actions().action("view.resetLayout")->trigger();
         QVERIFY(o.find<QDockWidget>("dock.rack")->isVisible());
+    }
+
+    /// When first laid out, when come back to, and when laid out anew with other tabs in front.
+    void theTabsThatMatterAreInFront() {
+        Opened o;
+        const auto inFront = [&] {
+            QStringList names;
+            for (QTabBar* bar : o.window->findChildren<QTabBar*>())
+                if (bar->isVisible() && bar->count() > 1) names << bar->tabText(bar->currentIndex());
+            names.sort();
+            return names.join(' ');
+        };
+        const std::pair<const char*, const char*> wanted[] = {{"Compose", "Drift"},
+                                                              {"Priors", "Prior Prior effect"},
+                                                              {"Routing", "Activity Drift"},
+                                                              {"Paper", "Drift"}};
+        for (int round = 0; round < 2; ++round)
+            for (const auto& [perspective, tabs] : wanted) {
+                o.window->showPerspective(perspective);
+                QCoreApplication::processEvents();
+                QCOMPARE(inFront(), QString(tabs));
+                for (QTabBar* bar : o.window->findChildren<QTabBar*>())
+                    if (bar->isVisible()) bar->setCurrentIndex(bar->count() - 1);
+                QCoreApplication::processEvents();
+                QVERIFY(inFront() != tabs);
+                o.window->actions().action("view.resetLayout")->trigger();
+                QCoreApplication::processEvents();
+                QCOMPARE(inFront(), QString(tabs));
+            }
     }
 
     void lostWindowsComeBack() {
