@@ -13,7 +13,7 @@ namespace {
 constexpr int kStateVersion = 4;  // of saveState: raise when docks change their names or one is added
 constexpr QSize kFirstSize{1440, 900};
 constexpr int kRackWidth = 272, kDialsWidth = 324, kRoomy = 1440, kLeastRack = 248;
-constexpr std::array kSides = {"dock.rack", "dock.dials"};
+constexpr std::array kSides = {"dock.rack", "dock.dials", "dock.prior"};
 constexpr std::array kTrace = {"dock.drift", "dock.entropy",      "dock.activity",    "dock.interference",
                                "dock.eos",   "dock.drift_stages", "dock.divergences", "dock.prior_effect"};
 
@@ -27,6 +27,9 @@ constexpr std::array kRows = {
     Row{"Routing", "Routing beside text, activity and drift: who speaks when"},
     Row{"Paper", "The plots alone, large, for export"},
 };
+
+/// Seen: of docks in one place only the one in front, which Qt leaves visible but outside the window.
+bool stands(const QDockWidget& dock) { return dock.isVisible() && !dock.isFloating() && dock.x() >= 0; }
 
 }  // namespace
 
@@ -144,7 +147,7 @@ void Perspectives::proportion() {
     const bool roomy = m_window.width() >= kRoomy;
     const int rackWidth = roomy ? kRackWidth : std::max(kLeastRack, rack->minimumSizeHint().width());
     const int dialsWidth = roomy ? kDialsWidth : dials->minimumSizeHint().width();
-    m_widths = {{rack, rackWidth}, {dials, dialsWidth}};
+    m_widths = {{rack, rackWidth}, {dials, dialsWidth}, {dock("dock.prior"), dialsWidth}};
     const int middle = std::max(100, m_window.width() - rackWidth - dialsWidth);
     const auto part = [middle](int percent) { return middle * percent / 100; };
     if (m_current == QLatin1String("Priors")) {
@@ -164,8 +167,7 @@ void Perspectives::proportion() {
 
 void Perspectives::rememberWidths() {
     for (const char* id : kSides)
-        if (const QDockWidget* d = m_docks.at(QLatin1String(id)); d->isVisible() && !d->isFloating())
-            m_widths[d] = d->width();
+        if (const QDockWidget* d = m_docks.at(QLatin1String(id)); stands(*d)) m_widths[d] = d->width();
 }
 
 void Perspectives::keepWidths() {
@@ -173,7 +175,7 @@ void Perspectives::keepWidths() {
     // as they were first laid out: of another order nothing is known.
     const auto column = [this](const char* id) {
         QDockWidget* d = m_docks.at(QLatin1String(id));
-        return d->isVisible() && !d->isFloating() ? d : nullptr;
+        return stands(*d) ? d : nullptr;
     };
     QDockWidget *text = column("dock.text"), *ledger = column("dock.ledger");
     if (text == nullptr) return;

@@ -1,6 +1,6 @@
 #pragma once
 // Perspectives: named layouts of the docks. Each has a first layout in code and keeps what a person made of it, in
-// QSettings. Rack and dials keep their width when the window changes its own. A window that was left on a screen that
+// QSettings. Rack, dials and the detail of a prior keep their width when the window changes its own. A window that was left on a screen that
 // is gone comes back on one that is there (HAZARDS A32). Thread: the window thread.
 
 #include <QMainWindow>

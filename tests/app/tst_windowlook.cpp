@@ -293,9 +293,18 @@ class TestWindowLook : public QObject {
         WAIT_UNTIL(!progress->isVisible());
     }
 
+    void rackAndDialsKeepTheirWidth_data() {
+        QTest::addColumn<QString>("perspective");
+        QTest::addColumn<QString>("side");
+        QTest::newRow("Compose") << "Compose" << "dock.dials";
+        QTest::newRow("Priors") << "Priors" << "dock.prior";
+        QTest::newRow("Routing") << "Routing" << "dock.dials";
+    }
     void rackAndDialsKeepTheirWidth() {
-        Opened o;
-        auto *rack = o.find<QDockWidget>("dock.rack"), *dials = o.find<QDockWidget>("dock.dials");
+        QFETCH(QString, perspective);
+        QFETCH(QString, side);
+        Opened o(session(), perspective);
+        auto *rack = o.find<QDockWidget>("dock.rack"), *dials = o.find<QDockWidget>(qPrintable(side));
         QCoreApplication::processEvents();
         const int rackWidth = rack->width(), dialsWidth = dials->width();
         QVERIFY2(rackWidth < 300 && dialsWidth < 360, qPrintable(QString("%1 %2").arg(rackWidth).arg(dialsWidth)));
@@ -303,6 +312,12 @@ class TestWindowLook : public QObject {
         QCoreApplication::processEvents();
         QCOMPARE(rack->width(), rackWidth);
         QCOMPARE(dials->width(), dialsWidth);
+        o.window->resize(2560, 1440);
+        QCoreApplication::processEvents();
+        QCOMPARE(rack->width(), rackWidth);
+        QCOMPARE(dials->width(), dialsWidth);
+        o.window->resize(2200, 1200);
+        QCoreApplication::processEvents();
         // As a person would pull the border.
         o.window->resizeDocks({rack, o.find<QDockWidget>("dock.text"), dials},
                               {420, 2200 - 420 - dialsWidth, dialsWidth}, Qt::Horizontal);
