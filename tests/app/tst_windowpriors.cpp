@@ -146,6 +146,10 @@ class TestWindowPriors : public QObject {
         clickHead(PriorsTable::Quality);
         QCOMPARE(o.column(PriorsTable::Name), (QStringList{"certain", "vowels", "after b", "doubtful"}));
         QCOMPARE(o.table().priorOf(o.view().currentIndex().row()), 1u);  // the same prior is still the current one
+        model::View view = o.document.view();
+        view.prior = "doubtful";  // another is looked at: its row is found among the sorted ones
+        o.document.setView(view);
+        QCOMPARE(o.table().priorOf(o.view().currentIndex().row()), 2u);
         QVERIFY(!o.action("priors.up")->isEnabled());  // there is no place to move to among sorted rows
         clickHead(PriorsTable::Quality);
         QCOMPARE(o.column(PriorsTable::Name), (QStringList{"vowels", "after b", "doubtful", "certain"}));

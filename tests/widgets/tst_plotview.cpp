@@ -301,6 +301,21 @@ class TestPlotView : public QObject {
         panel.setPlot({});
         QVERIFY(!panel.menu().findChild<QAction*>("exportPdf")->isEnabled());
     }
+
+    void ticksOfCategoriesAreTheirNames() {
+        Scene scene;
+        scene.plot.x.categories = {"one", "two", "three"};
+        scene.categoryRoom = 1000;
+        const auto labels = [&](const Range& range) {
+            QStringList names;
+            for (const Tick& tick : axisTicks(scene, AxisKind::X, range, {300, 200})) names << tick.label;
+            return names.join(' ');
+        };
+        QCOMPARE(labels({-0.5, 2.5}), QString("one two three"));
+        QCOMPARE(labels({0.5, 2.5}), QString("two three"));
+        scene.twoLines = true;
+        QCOMPARE(labels({-0.5, 2.5}), QString("one \ntwo three"));
+    }
 };
 
 QTEST_MAIN(TestPlotView)
