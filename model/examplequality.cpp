@@ -1,7 +1,6 @@
 #include "model/examplequality.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace counterpoint::model {
 
@@ -95,27 +94,43 @@ class Scorer {
 
 /// What there is to see of one text.
 void count(QualityEstimate& estimate, const TraceStarted& trace, Position from, bool preferred,
-           const compute::PriorSet& set) {
+           const compute::PriorSet& priors) {
     compute::ContextText context;
     PriorsAt at;
+    QualityEstimate::Set& set = preferred ? estimate.preferred : estimate.other;
+    const auto add = [](QualityEstimate::Count& count, bool right) {
+        ++count.seen;
+        count.right += right;
+    };
     for (std::size_t i = 0; i < trace.tokens.size(); ++i) {
         const auto p = static_cast<Position>(i);
         const compute::TokenId token = trace.tokens[i];
         if (p >= std::max<Position>(from, 1)) {
-            ++estimate.positions;
-            at.look(&set, context, p);
+            ++set.positions;
+            at.look(&priors, context, p);
             for (const compute::PriorTerm& term : at.terms) {  // of the one prior
                 const double moved = compute::movedBy(term, trace.store->row(p, 0), token);
                 if (std::abs(moved) <= kLeastMove) continue;
-                const bool right = (moved > 0) == preferred, own = std::ranges::binary_search(term.tokens, token);
-                ++estimate.seen;
-                estimate.right += right;
-                estimate.ownSeen += own;
-                estimate.ownRight += own && right;
+                const bool right = (moved > 0) == preferred;
+                add(estimate.everywhere, right);
+                if (std::ranges::binary_search(term.tokens, token)) add(set.support, right);
             }
         }
         context.push(token, trace.tokenBytes[i]);
     }
+}
+
+/// q of what was counted.
+void rate(QualityEstimate& estimate) {
+    const std::int64_t least = std::min(estimate.preferred.positions, estimate.other.positions);
+    double right = 0, seen = 0;
+    for (QualityEstimate::Set* set : {&estimate.preferred, &estimate.other}) {
+        if (least > 0) set->weight = static_cast<double>(least) / static_cast<double>(set->positions);
+        right += set->weight * static_cast<double>(set->support.right);
+        seen += set->weight * static_cast<double>(set->support.seen);
+    }
+    estimate.counted = compute::qualityFrom(right, seen);
+    estimate.q = std::clamp(estimate.counted.mean, kLeastQuality, kMostEstimated);
 }
 
 }  // namespace
@@ -154,10 +169,7 @@ QualityEstimate estimateQuality(const compute::Prior& prior, const compute::Bank
         count(estimate, trace, static_cast<Position>(texts[i].before.size()), texts[i].example.preferred, *set);
         ++estimate.texts;
     }
-    constexpr std::int64_t kMost = std::numeric_limits<int>::max();
-    estimate.counted = compute::qualityFrom(static_cast<int>(std::min(estimate.right, kMost)),
-                                            static_cast<int>(std::min(estimate.seen, kMost)));
-    estimate.q = std::clamp(estimate.counted.mean, kLeastQuality, kMostEstimated);
+    rate(estimate);
     return estimate;
 }
 

@@ -108,14 +108,14 @@ void ExamplesDialog::refreshQuality() {
         compute::Prior rated;
         rated.quality = quality->q;
         const compute::Eta eta = compute::etaOf(rated);
-        QString text = tr("q = %1 (95 %: %2 to %3), η = %4%5; right at %6 of %7 positions that it moves, %8 of %9 "
-                          "where the text has a token of the prior")
+        QString text = tr("q = %1 (95 %: %2 to %3), η = %4%5; right at %6 of %7 positions whose token it weighs (at "
+                          "%8 of %9 that it moves: what it promotes it takes from the rest)")
                            .arg(formatNumber(quality->q), formatNumber(c.low), formatNumber(c.high),
                                 formatNumber(eta.eta), eta.off ? tr(", off") : QString())
-                           .arg(quality->right)
-                           .arg(quality->seen)
-                           .arg(quality->ownRight)
-                           .arg(quality->ownSeen);
+                           .arg(quality->support().right)
+                           .arg(quality->support().seen)
+                           .arg(quality->everywhere.right)
+                           .arg(quality->everywhere.seen);
         if (quality->stopped) text += tr("; stopped after %1 texts").arg(quality->texts);
         m_quality->setText(text + QLatin1Char('.'));
     } else if (proposal && !proposal->split.problem.empty()) {
@@ -157,7 +157,8 @@ compute::Prior ExamplesDialog::prior() const {
     options.source += " " + m_sets->splitInWords();
     if (const auto& quality = m_work->quality())
         options.source +=
-            ", right at " + std::to_string(quality->right) + " of " + std::to_string(quality->seen) + " positions";
+            ", right at " + std::to_string(quality->support().right) + " of " +
+            std::to_string(quality->support().seen) + " positions whose token it weighs";
     const ExamplesWork::Proposal& proposal = *m_candidates->proposal();
     compute::Prior made = model::buildPrior(m_candidates->ticked(), proposal.texts, proposal.split.training, options);
     if (m_work->quality()) made.quality = m_work->quality()->q;

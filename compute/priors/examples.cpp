@@ -110,10 +110,10 @@ double movedBy(const PriorTerm& prior, std::span<const float> logProbs, TokenId 
     return own - shift - (shift > 0 ? std::log(std::exp(-shift) + sum) : std::log1p(sum));
 }
 
-Quality qualityFrom(int right, int seen) {
+Quality qualityFrom(double right, double seen) {
     Quality quality;
-    quality.seen = std::max(seen, 0);
-    quality.right = std::clamp(right, 0, quality.seen);
+    quality.seen = std::max(seen, 0.0);
+    quality.right = std::clamp(right, 0.0, quality.seen);
     const double a = 1.0 + quality.right, b = 1.0 + (quality.seen - quality.right);
     quality.mean = a / (a + b);
     quality.low = boost::math::ibeta_inv(a, b, 0.025);

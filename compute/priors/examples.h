@@ -42,9 +42,9 @@ COUNTERPOINT_API double movedBy(const PriorTerm& prior, std::span<const float> l
 
 struct Quality {
     double mean = 0.5, low = 0, high = 1;  ///< posterior mean and the central 95 % interval
-    int right = 0, seen = 0;
+    double right = 0, seen = 0;
 };
-/// 0 <= right <= seen; what lies outside is brought within.
-COUNTERPOINT_API Quality qualityFrom(int right, int seen);
+/// 0 <= right <= seen, counts or sums of weights at most 1; what lies outside is brought within.
+COUNTERPOINT_API Quality qualityFrom(double right, double seen);
 
 }  // namespace counterpoint::compute

@@ -42,16 +42,30 @@ class TestExampleQuality : public QObject {
         const auto of = texts({"+ba", "+xbay", "+bc", "-bc", "-bcbz", "-ba"});
         //                      right  right    wrong  right  right×2  wrong
         const QualityEstimate e = estimated(afterB(), of);
-        QCOMPARE(e.right, 5);
-        QCOMPARE(e.seen, 7);
-        QCOMPARE(e.ownRight, 2);
-        QCOMPARE(e.ownSeen, 3);
-        QCOMPARE(e.positions, 16);
+        QCOMPARE(e.everywhere.right, 5);
+        QCOMPARE(e.everywhere.seen, 7);
+        QCOMPARE(e.support().right, 2);  // of the three whose own token is "a"
+        QCOMPARE(e.support().seen, 3);
+        QCOMPARE(e.preferred.positions, 8);
+        QCOMPARE(e.other.positions, 8);
         QCOMPARE(e.texts, of.size());
-        QCOMPARE(e.q, 6.0 / 9.0);
-        QCOMPARE(e.counted.mean, 6.0 / 9.0);
+        QCOMPARE(e.q, 3.0 / 5.0);
+        QCOMPARE(e.counted.mean, 3.0 / 5.0);
         QVERIFY(e.counted.low < e.q && e.q < e.counted.high);
         QVERIFY(!e.stopped);
+    }
+
+    /// Three times as much preferred text: a token that is as frequent in both sets says nothing of either.
+    void aLongerSetWeighsNoMore() {
+        const QualityEstimate even = estimated(afterB(), texts({"+ba", "+ba", "+ba", "-ba"}));
+        QCOMPARE(even.support().right, 3);
+        QCOMPARE(even.support().seen, 4);
+        QCOMPARE(even.preferred.weight, 1.0 / 3.0);
+        QCOMPARE(even.other.weight, 1.0);
+        QVERIFY(std::abs(even.counted.right - 1) < 1e-12 && std::abs(even.counted.seen - 2) < 1e-12);
+        QVERIFY(std::abs(even.q - 0.5) < 1e-12);
+        const QualityEstimate rare = estimated(afterB(), texts({"+ba", "-xxxxba"}));  // of 2 and 6 positions
+        QVERIFY(std::abs(rare.q - 2.0 / (2 + 4.0 / 3.0)) < 1e-12);
     }
 
     void whatStandsBeforeDoesNotCount() {
@@ -59,9 +73,9 @@ class TestExampleQuality : public QObject {
         of[0].before = {1, letter('b'), letter('a'), letter('b')};
         of[0].example.ids = {letter('a')};
         const QualityEstimate e = estimated(afterB(), of);
-        QCOMPARE(e.positions, 1);
-        QCOMPARE(e.right, 1);  // its context is what stands before
-        QCOMPARE(e.seen, 1);
+        QCOMPARE(e.positions(), 1);
+        QCOMPARE(e.support().right, 1);  // its context is what stands before
+        QCOMPARE(e.support().seen, 1);
     }
 
     /// At η = 1 the strong promotion of "z" outweighs that of "a"; at a small η it does not.
@@ -76,17 +90,20 @@ class TestExampleQuality : public QObject {
         const double up = 0.1 - std::log1p(0.2 * std::expm1(0.3) + 0.8 / 299 * std::expm1(0.1));
         QVERIFY(down < -0.1 && up > 0.01);
         const QualityEstimate e = estimated(prior, texts({"+ba", "-ba", "-ba"}), options);
-        QCOMPARE(e.seen, 3);
-        QCOMPARE(e.right, 2);
+        QCOMPARE(e.support().seen, 3);
+        QCOMPARE(e.support().right, 2);
+        QCOMPARE(e.counted.right, 1.0);  // 4 positions to 2
+        QCOMPARE(e.counted.seen, 2.0);
     }
 
     void whatHardlyMovesDoesNotCount() {
         // p(a) = e^-20/299: what is taken from the others is far below 1e-6.
         const RunOptions options = uniform([](std::span<float> out) { out[letter('a')] = -20; });
         const QualityEstimate e = estimated(afterB(), texts({"+ba", "+bc", "-bc"}), options);
-        QCOMPARE(e.seen, 1);
-        QCOMPARE(e.right, 1);
-        QCOMPARE(e.positions, 6);
+        QCOMPARE(e.everywhere.seen, 1);
+        QCOMPARE(e.everywhere.right, 1);
+        QCOMPARE(e.support().seen, 1);
+        QCOMPARE(e.positions(), 6);
     }
 
     void qualityIsClipped() {
@@ -94,17 +111,17 @@ class TestExampleQuality : public QObject {
         for (int i = 0; i < 60; ++i) text += "ba";
         const QualityEstimate best = estimated(afterB(), texts({"+" + text})),
                               worst = estimated(afterB(), texts({"-" + text}));
-        QCOMPARE(best.right, 60);
+        QCOMPARE(best.support().right, 60);
         QCOMPARE(best.counted.mean, 61.0 / 62.0);
         QCOMPARE(best.q, 0.95);
-        QCOMPARE(worst.right, 0);
-        QCOMPARE(worst.seen, 60);
+        QCOMPARE(worst.support().right, 0);
+        QCOMPARE(worst.support().seen, 60);
         QCOMPARE(worst.q, 0.05);
     }
 
     void nothingMatches() {
         const QualityEstimate e = estimated(afterB(), texts({"+xyz", "-zyx"}));
-        QCOMPARE(e.seen, 0);
+        QCOMPARE(e.support().seen, 0);
         QCOMPARE(e.q, 0.5);
     }
 
@@ -114,7 +131,7 @@ class TestExampleQuality : public QObject {
         session.priors[0].bank = "not there either.bank.json";
         const auto of = texts({"+ba"});
         const QualityEstimate e = estimateQuality(afterB(), nullptr, of, all(of), session, uniform());
-        QCOMPARE(e.right, 1);
+        QCOMPARE(e.support().right, 1);
     }
 
     void aFeatureOfTheBankIsKnown() {
@@ -126,14 +143,15 @@ class TestExampleQuality : public QObject {
         prior.when.name = "list";
         const auto of = texts({"+bxaca"});
         const QualityEstimate e = estimateQuality(prior, &bank, of, all(of), sessionOf({"model"}), uniform());
-        QCOMPARE(e.seen, 3);  // x, a and c stand inside
-        QCOMPARE(e.right, 1);
+        QCOMPARE(e.everywhere.seen, 3);  // x, a and c stand inside
+        QCOMPARE(e.everywhere.right, 1);
+        QCOMPARE(e.support().seen, 1);
     }
 
     void longTextsEndWithTheContext() {
         const QualityEstimate e = estimated(afterB(), texts({"+babababa"}), uniform({}, 5));
-        QCOMPARE(e.positions, 4);
-        QCOMPARE(e.right, 2);
+        QCOMPARE(e.positions(), 4);
+        QCOMPARE(e.support().right, 2);
     }
 
     void itStops() {
@@ -151,8 +169,8 @@ class TestExampleQuality : public QObject {
         const QualityEstimate e = estimated(afterB(), texts({"+ba", "+b!ba", "-bc"}), options);
         QVERIFY(e.stopped);
         QCOMPARE(e.texts, std::size_t(1));
-        QCOMPARE(e.right, 1);
-        QCOMPARE(e.seen, 1);
+        QCOMPARE(e.support().right, 1);
+        QCOMPARE(e.support().seen, 1);
         QVERIFY(std::find(said.begin(), said.end(), "Scoring held-out texts 1 of 3") != said.end());
         QVERIFY(estimated(afterB(), texts({"+ba"}), options).stopped);  // asked before it began
     }

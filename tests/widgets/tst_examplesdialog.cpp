@@ -197,13 +197,15 @@ class TestExamplesDialog : public QObject, Scratch {
         WAIT_UNTIL(o.dialog->work().quality().has_value());
         const model::QualityEstimate estimate = *o.dialog->work().quality();
         // A held-out text: 4 of "a" (or "c") of 9, the rest is pushed down a little.
-        QCOMPARE(estimate.positions, 36);
-        QCOMPARE(estimate.ownSeen, 16);
-        QCOMPARE(estimate.ownRight, 16);
+        QCOMPARE(estimate.positions(), 36);
+        QCOMPARE(estimate.support().seen, 16);
+        QCOMPARE(estimate.support().right, 16);
+        QCOMPARE(estimate.everywhere.seen, 36);
+        QCOMPARE(estimate.q, 17.0 / 18);
         QCOMPARE(estimate.texts, std::size_t(4));
         const QString said = o.said("examples.quality");
-        QVERIFY2(said.contains(QString("right at %1 of %2 positions").arg(estimate.right).arg(estimate.seen)),
-                 qPrintable(said));
+        QVERIFY2(said.contains("right at 16 of 16 positions whose token it weighs"), qPrintable(said));
+        QVERIFY2(said.contains(QString("%1 of 36 that it moves").arg(estimate.everywhere.right)), qPrintable(said));
         QVERIFY2(said.contains("95 %: " + formatNumber(estimate.counted.low)), qPrintable(said));
 
         o.find<QLineEdit>("examples.name").setText("likes a");
@@ -253,7 +255,7 @@ class TestExamplesDialog : public QObject, Scratch {
         QVERIFY(o.find<QLabel>("examples.contextProblem").isHidden());
         o.click("examples.estimate");
         WAIT_UNTIL(o.dialog->work().quality().has_value());
-        QCOMPARE(o.dialog->work().quality()->seen, 16);  // after a "b" alone
+        QCOMPARE(o.dialog->work().quality()->everywhere.seen, 16);  // after a "b" alone
         QCOMPARE(o.dialog->work().quality()->q, 17.0 / 18);
         o.click("examples.add");
         const compute::Prior& prior = *o.bank().priors.at(0);
