@@ -12,8 +12,6 @@ using compute::TokenId;
 
 namespace {
 
-constexpr int kTickMs = 34;  // at most 30 times a second
-
 /// The decoding block with what only a new decode reads set aside.
 Decoding storedDials(Decoding decoding) {
     const Decoding defaults;
@@ -45,7 +43,6 @@ bool sameRack(const Session& a, const Session& b) {
 Document::Document(QObject* parent, SourceOpener opener, std::chrono::milliseconds patience)
     : QObject(parent), m_private(std::make_unique<Private>()), m_engine(std::make_unique<Engine>(std::move(opener), patience)) {
     m_private->saved = m_session;
-    m_private->timer.setInterval(kTickMs);
     connect(&m_private->timer, &QTimer::timeout, this, &Document::tick);
 }
 
@@ -116,7 +113,10 @@ void Document::dialsChanged() {
 // -- engine -----------------------------------------------------------------------------------------------------------
 
 void Document::wake() {
-    if (!m_private->timer.isActive()) m_private->timer.start();
+    Private& p = *m_private;
+    if (p.timer.isActive()) return;
+    const qint64 since = p.sinceTick.isValid() ? p.sinceTick.elapsed() : kTickMs;
+    p.timer.start(static_cast<int>(std::clamp<qint64>(kTickMs - since, kFirstTickMs, kTickMs)));
 }
 
 void Document::loadSources() {

@@ -20,6 +20,8 @@ constexpr int kFewestDecoded = 5;  // of a rate at the end: the first step bring
 
 void Document::tick() {
     Private& p = *m_private;
+    p.sinceTick.start();
+    if (p.timer.isActive() && p.timer.interval() != kTickMs) p.timer.start(kTickMs);
     // Asked before the outbox is emptied: what a quiet lane had to say is in it.
     const bool decodeQuiet = !m_engine->decoding(), analysisQuiet = !m_engine->analysing();
     for (const Event& event : m_engine->drain())

@@ -10,6 +10,9 @@
 
 namespace counterpoint::model {
 
+constexpr int kTickMs = 34;      ///< at most 30 times a second
+constexpr int kFirstTickMs = 3;  ///< after a rest: the visible position of a what-if is there by then
+
 /// What the next TraceStarted of an id becomes.
 struct PendingTrace {
     Session session;
@@ -52,6 +55,7 @@ struct Document::Private {
     std::function<bool(const std::string&)> codeIsNew;
 
     QTimer timer;
+    QElapsedTimer sinceTick;       ///< since the last one
     QElapsedTimer rateClock;       ///< since the last shown rate; invalid until steps are timed
     std::int64_t rateTokens = 0;   ///< since then
     std::int64_t decoded = 0;      ///< steps of this decode

@@ -5,8 +5,6 @@
 
 #include <unistd.h>
 
-#include <QApplication>
-#include <QElapsedTimer>
 #include <QFileDialog>
 #include <QMenu>
 #include <QMouseEvent>
@@ -17,73 +15,22 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "app/mainwindow.h"
 #include "app/window.h"
+#include "tests/benchmarks/frames.h"
 #include "tests/benchmarks/heartbeat.h"
 #include "widgets/palette.h"
 #include "widgets/sourcerow.h"
 
 using namespace counterpoint;
-using Json = nlohmann::ordered_json;
+using namespace counterpoint::benchmarks;
 
 namespace {
 
 constexpr int kStarts = 12, kMoveMs = 8, kTokens = 480;
 constexpr double kFrameLimitMs = 33;
-
-Json summary(std::vector<double> values) {
-    if (values.empty()) return nullptr;
-    std::sort(values.begin(), values.end());
-    const auto at = [&](double q) {
-        return std::round(10 * values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1))]) / 10;
-    };
-    return {{"n", values.size()}, {"best", at(0)}, {"median", at(0.5)}, {"p99", at(0.99)}, {"worst", at(1)}};
-}
-
-double monotonicMs() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
-}
-
-double loadAverage() {
-    double load = 0;
-    std::ifstream("/proc/loadavg") >> load;
-    return load;
-}
-
-/// A finished frame is a paint of the whole window that has been handed to the platform: notify() has come back.
-class Application final : public QApplication {
-  public:
-    using QApplication::QApplication;
-    const QObject* watched = nullptr;
-    std::vector<double> frames;  ///< from one finished frame to the next
-    std::vector<double> works;   ///< of that, the paint alone
-    QElapsedTimer clock;
-    bool notify(QObject* receiver, QEvent* event) override {
-        const bool paint = receiver == watched && event->type() == QEvent::UpdateRequest;
-        const double before = paint ? monotonicMs() : 0;
-        const bool handled = QApplication::notify(receiver, event);
-        if (paint) {
-            works.push_back(monotonicMs() - before);
-            if (clock.isValid()) frames.push_back(static_cast<double>(clock.nsecsElapsed()) * 1e-6);
-            clock.start();
-        }
-        return handled;
-    }
-};
-
-/// Turns the loop as it turns in exec(): it sleeps when there is nothing to do.
-void turn(int ms) {
-    QEventLoop loop;
-    QTimer::singleShot(ms, Qt::PreciseTimer, &loop, &QEventLoop::quit);
-    loop.exec();
-}
 
 Json firstPaint(const QString& program) {
     std::vector<double> times;
@@ -100,7 +47,7 @@ Json firstPaint(const QString& program) {
 
 /// The measure measured: a loop that is blocked for 60 ms inside a turn, and one that is blocked as the beat is asked.
 Json selfCheck() {
-    benchmarks::Heartbeat beat;
+    Heartbeat beat;
     const auto block = [] { std::this_thread::sleep_for(std::chrono::milliseconds(60)); };
     QTimer::singleShot(5, block);
     turn(100);
@@ -116,7 +63,7 @@ Json selfCheck() {
 /// What a person does while torch loads, each with its own longest pause.
 Json pausesOfLoading(app::MainWindow& window, const char* session) {
     model::Document& document = window.document();
-    benchmarks::Heartbeat beat;
+    Heartbeat beat;
     Json pauses;
     double longest = 0;
     const auto after = [&](const char* what, int ms) {
@@ -197,7 +144,7 @@ Json drag(Application& application, app::MainWindow& window, double seconds) {
     application.watched = &window;
     application.frames.clear();
     application.works.clear();
-    benchmarks::Heartbeat beat;
+    Heartbeat beat;
     clock.start();
     mover.start(kMoveMs);
     loop.exec();
