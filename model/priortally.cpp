@@ -32,10 +32,7 @@ bool PriorTally::follow(const Trace* trace) {
         m_trace = trace == nullptr ? -1 : trace->id;
         m_counted.clear();
         m_of.clear();
-        m_members.clear();
         m_set = trace == nullptr ? nullptr : trace->priors;
-        for (std::size_t i = 0; m_set && i < m_set->members().size(); ++i)
-            if (m_set->members()[i].acts) m_members.emplace(m_set->members()[i].prior->name, i);
     } else if (trace == nullptr || trace->steps.size() == m_counted.size()) {
         return false;
     }
@@ -52,11 +49,13 @@ void PriorTally::count(const Trace& trace, const compute::Step& step) {
         Of& of = m_of[name];
         ++of.hits;
         if (!m_set || step.token == compute::kNoToken) continue;
-        const auto [from, to] = m_members.equal_range(name);
-        for (auto at = from; at != to; ++at) {
-            const compute::PriorSet::Member& m = m_set->members()[at->second];
-            of.moved += std::abs(m.weight * deltaOf(*m.factor, step.token)) / (tau > 0 ? tau : 1);
+        bool weighed = false;
+        for (const compute::PriorSet::Member* m : m_set->named(name)) {
+            const double delta = m->acts ? deltaOf(*m->factor, step.token) : 0.0;
+            of.moved += std::abs(m->weight * delta) / (tau > 0 ? tau : 1);
+            weighed = weighed || delta != 0;
         }
+        if (weighed) ++of.tokens[step.token];
     }
 }
 

@@ -1,8 +1,9 @@
 #pragma once
 // PriorTally: what each prior did on a trace, counted once per step. hits: the steps where it matched
 // (Step::matchedPriors, by name: banks that share a name share its count). effect: the mean over its hits of
-// |η·Δ(token)/τ|, nats, what it added to the score of the token that stands there, either way. Cost: of the steps that
-// are new; all again where steps were replaced. Thread: the trace owner's.
+// |η·Δ(token)/τ|, nats, what it added to the score of the token that stands there, either way. tokens: of each token of
+// its support, the hits where that token stands. Cost: of the steps that are new; all again where steps were replaced.
+// Thread: the trace owner's.
 
 #include <string>
 #include <unordered_map>
@@ -17,6 +18,7 @@ class PriorTally {
     struct Of {
         std::size_t hits = 0, bounded = 0;  ///< bounded: steps where its context hit its bound
         double moved = 0;                   ///< Σ over the hits, nats
+        std::unordered_map<compute::TokenId, std::size_t> tokens;
         /// NaN without a hit.
         double effect() const;
     };
@@ -32,7 +34,6 @@ class PriorTally {
     std::shared_ptr<const compute::PriorSet> m_set;
     std::vector<StepPtr> m_counted;
     std::unordered_map<std::string, Of> m_of;
-    std::unordered_multimap<std::string, std::size_t> m_members;  ///< of m_set by name
 };
 
 }  // namespace counterpoint::model

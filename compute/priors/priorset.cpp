@@ -109,6 +109,13 @@ std::shared_ptr<const PriorSet> PriorSet::build(std::span<const BankUse> banks, 
     return set;
 }
 
+std::vector<const PriorSet::Member*> PriorSet::named(std::string_view name) const {
+    std::vector<const Member*> found;
+    for (std::size_t b = 0; m_names && b < m_names->size(); ++b)
+        if (const auto at = (*m_names)[b].find(name); at != (*m_names)[b].end()) found.push_back(&m_members[at->second]);
+    return found;
+}
+
 void PriorSet::matching(const ContextText& text, Position position, std::vector<std::size_t>& out,
                         std::vector<std::size_t>* bounded) const {
     out.clear();

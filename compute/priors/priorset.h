@@ -53,6 +53,8 @@ class COUNTERPOINT_API PriorSet {
     static std::shared_ptr<const PriorSet> build(std::span<const BankUse> banks, const IdSpace& ids,
                                                  const std::string& fingerprint, const PriorSet* before = nullptr);
     std::span<const Member> members() const { return m_members; }
+    /// Of each bank the one of that name.
+    std::vector<const Member*> named(std::string_view name) const;
     const Contexts& contexts() const { return *m_contexts; }
     /// Nothing can act.
     bool empty() const { return m_acting == 0; }

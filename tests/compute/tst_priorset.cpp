@@ -156,6 +156,13 @@ class TestPriorSet : public QObject {
         QCOMPARE(set->members()[4].index, 1u);
     }
 
+    void byName() {
+        const auto set = setOf({{bankOf({priorOf("a"), priorOf("b")})}, {nullptr}, {bankOf({priorOf("b")})}});
+        QCOMPARE(set->named("b"), (std::vector<const PriorSet::Member*>{&set->members()[1], &set->members()[2]}));
+        QCOMPARE(set->named("a"), (std::vector<const PriorSet::Member*>{&set->members()[0]}));
+        QVERIFY(set->named("c").empty() && PriorSet().named("a").empty());
+    }
+
     /// A bank made for another tokenizer: its ids mean other tokens.
     void foreignIds() {
         Bank bank = *bankOf({priorOf("p")});

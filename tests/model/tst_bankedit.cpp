@@ -195,6 +195,8 @@ class TestBankEdit : public QObject {
         QCOMPARE(tally.of("b").hits, 1u);
         QVERIFY(std::abs(tally.of("a").effect() - 2 * std::log(3.0)) < 1e-12);
         QVERIFY(std::isnan(tally.of("none").effect()));
+        QCOMPARE(tally.of("a").tokens, (std::unordered_map<TokenId, std::size_t>{{1, 1}}));  // where it matched
+        QVERIFY(tally.of("b").tokens.empty() && tally.of("none").tokens.empty());
         trace.steps[0] = std::make_shared<compute::Step>(*trace.steps[1]);
         QVERIFY(tally.wouldRecount(&trace));
         QVERIFY(tally.follow(&trace));
