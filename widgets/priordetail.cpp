@@ -222,6 +222,7 @@ void PriorDetail::refresh() {
     readContext(prior);
     const auto* member = table.member(m_prior);
     m_entries->read(member == nullptr ? nullptr : member->factor, table.set(), m_document.tokenizer().get());
+    m_entries->count(table.tally().of(prior.name));
     QStringList from;
     if (!prior.source.empty()) from << tr("Source: %1").arg(shortened(prior.source, kHoverLetters));
     if (!prior.merged.empty()) {

@@ -14,7 +14,7 @@
 
 namespace counterpoint::widgets {
 
-constexpr int kFewestRows = 6;
+constexpr int kFewestRows = 6, kHits = 3;
 
 PriorEntries::PriorEntries(QWidget* parent) : QWidget(parent) {
     auto* column = new QVBoxLayout(this);
@@ -62,7 +62,9 @@ void PriorEntries::read(const compute::Factor* factor, const model::PriorSetPtr&
     setTableShape(*m_table,
                   {{tr("Entry"), tr("As it is written"), {}},
                    {tr("token"), tr("What it became with this tokenizer"), QStringLiteral("mmmmmmmm")},
-                   {tr("Δ"), tr("log φ of the token, nats, before η"), QStringLiteral("−0.0000")}},
+                   {tr("Δ"), tr("log φ of the token, nats, before η"), QStringLiteral("−0.0000")},
+                   {tr("hits"), tr("Steps of the present trace where it stands and the prior matched"),
+                    QStringLiteral("8888")}},
                   rows);
     for (int row = 0; row < rows; ++row) {
         const compute::Became& became = factor->entries[static_cast<std::size_t>(row)];
@@ -75,10 +77,21 @@ void PriorEntries::read(const compute::Factor* factor, const model::PriorSetPtr&
             ink);
         setNumber(*m_table, row, 2, acts ? formatCell(became.delta) : QStringLiteral("–"), ink);
         const QString why = acts ? tr("id %1").arg(became.token) : words(became.problem);
-        for (int column = 0; column < 3; ++column)
+        setNumber(*m_table, row, kHits, {}, ink);
+        for (int column = 0; column <= kHits; ++column)
             m_table->item(row, column)->setToolTip(shortened(why, kHoverLetters).toHtmlEscaped());
     }
     fitColumns(*m_table);
+}
+
+void PriorEntries::count(const model::PriorTally::Of& tally) {
+    for (int row = 0; row < m_table->rowCount(); ++row) {
+        const compute::Became& became = m_shown->entries[static_cast<std::size_t>(row)];
+        const auto at = tally.tokens.find(became.token);
+        const QString hits = !became.problem.empty() ? QStringLiteral("–")
+                                                     : QString::number(at == tally.tokens.end() ? 0 : at->second);
+        if (QTableWidgetItem* item = m_table->item(row, kHits); item->text() != hits) item->setText(hits);
+    }
 }
 
 void PriorEntries::add(model::Side side) {

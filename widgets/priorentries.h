@@ -10,6 +10,7 @@
 
 #include "model/bankedit.h"
 #include "model/document.h"
+#include "model/priortally.h"
 
 namespace counterpoint::widgets {
 
@@ -19,6 +20,8 @@ class PriorEntries : public QWidget {
     explicit PriorEntries(QWidget* parent = nullptr);
     /// `factor`: of a prior of `set`, that is kept; nullptr: nothing is known of it. `tokenizer` writes the tokens.
     void read(const compute::Factor* factor, const model::PriorSetPtr& set, const compute::Tokenizer* tokenizer);
+    /// The last column: how often each token stands in the trace where the prior matched.
+    void count(const model::PriorTally::Of& tally);
 
   Q_SIGNALS:
     void added(counterpoint::model::Side side, const std::string& text);

@@ -38,6 +38,15 @@ class TestWindowPrior : public QObject {
         QCOMPARE(entries->item(0, 1)->text(), QString("c"));
         QCOMPARE(entries->item(0, 2)->text(), QString("0.5000"));
         QVERIFY(says("prior.source").remove(QChar(0x200B)).contains("by hand"));
+        o.click(0, PriorsTable::Name);  // it matches everywhere
+        std::map<compute::TokenId, int> stands;
+        for (const model::StepPtr& step : o.document.trace()->steps) ++stands[step->token];
+        const std::vector<compute::TokenId> tokens{0, 4, 8, 25};
+        QCOMPARE(entries->rowCount(), 4);
+        for (int row = 0; row < 4; ++row)
+            QCOMPARE(entries->item(row, 3)->text(), QString::number(stands[tokens[static_cast<std::size_t>(row)]]));
+        QVERIFY(stands[0] + stands[4] + stands[8] + stands[25] > 0);
+        o.click(1, PriorsTable::Name);
 
         auto* entry = detail->findChild<QLineEdit*>("prior.entry");
         QTest::keyClicks(entry, "d");
