@@ -171,6 +171,9 @@ class TestBankEdit : public QObject {
     /// η = log 3, Δ = 2 and τ = 0.5: 4 log 3 where the token is in the support, 0 where it is not.
     void theTallyCountsOncePerStep() {
         Session s = sessionOf({prior("a", {{1, 2}}), prior("b", {{7, 1}})});
+        s.priors.push_back(sessionOf({prior("a", {{4, 2}})}).priors[0]);  // another "a", that does not act
+        s.priors.back().bank = "other.bank.json";
+        s.priors.back().enabled = false;
         Trace trace;
         trace.id = 3;
         trace.session = s;
