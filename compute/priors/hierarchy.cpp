@@ -7,6 +7,7 @@
 #include <set>
 
 #include "compute/error.h"
+#include "compute/priors/bankparts.h"
 #include "compute/priors/levels.h"
 
 namespace counterpoint::compute {
@@ -76,11 +77,48 @@ PriorPtr underNames(const PriorPtr& prior, const std::string& name, const std::m
     return changed;
 }
 
+/// What of a bank nobody knows, beside that of the banks before; what stands in its features goes with their names.
+void keepUnknown(const Bank& from, const std::map<std::string, std::string>& renamed, Bank& to,
+                 std::set<std::string>& features, std::set<std::string>& keys) {
+    for (const auto& item : from.unknown.items()) {
+        if (item.key() != "features" || !item.value().is_object()) {
+            if (to.unknown.contains(item.key()) && to.unknown[item.key()] == item.value()) continue;
+            to.unknown[distinct(item.key(), from.name, keys)] = item.value();
+            continue;
+        }
+        for (const auto& feature : item.value().items()) {
+            const bool own = std::any_of(from.features.begin(), from.features.end(),
+                                         [&](const Feature& f) { return f.name == feature.key(); });
+            const auto name = renamed.find(feature.key());
+            OrderedJson& all = to.unknown["features"];
+            if (!own)
+                all[distinct(feature.key(), from.name, features)] = feature.value();
+            else if (OrderedJson& rest = all[name == renamed.end() ? feature.key() : name->second]; rest.is_null())
+                rest = feature.value();
+            else
+                addUnknown(rest, feature.value());  // two banks have the one feature
+        }
+    }
+}
+
+/// The stake that all have; else each by its bank's name, for a person to read.
+void addStakes(std::span<const Bank> banks, Bank& to, std::set<std::string>& keys) {
+    const double first = banks.empty() ? 1 : banks.front().stake;
+    if (std::all_of(banks.begin(), banks.end(), [&](const Bank& bank) { return bank.stake == first; })) {
+        to.stake = first;
+        return;
+    }
+    std::set<std::string> names;
+    OrderedJson stakes = OrderedJson::object();
+    for (const Bank& bank : banks) stakes[distinct(bank.name, "another", names)] = number(bank.stake);
+    to.unknown[distinct("stakes", "of these banks", keys)] = std::move(stakes);
+}
+
 /// One bank of all of them, with names that are no one else's.
 Bank unite(std::span<const Bank> banks) {
     if (banks.size() == 1) return banks.front();
     Bank all;
-    std::set<std::string> features, priors;
+    std::set<std::string> features, priors, keys{"features"};
     for (const Bank& bank : banks) {
         if (all.tokenizer && bank.tokenizer && *all.tokenizer != *bank.tokenizer)
             throw Error({.where = inQuotes(bank.name),
@@ -91,7 +129,9 @@ Bank unite(std::span<const Bank> banks) {
         const auto renamed = addFeatures(bank, all, features);
         for (const PriorPtr& prior : bank.priors)
             all.priors.push_back(underNames(prior, distinct(prior->name, bank.name, priors), renamed));
+        keepUnknown(bank, renamed, all, features, keys);
     }
+    addStakes(banks, all, keys);
     return all;
 }
 

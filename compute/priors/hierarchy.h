@@ -50,8 +50,9 @@ struct Compressed {
     Bank bank;
     std::vector<LevelReport> levels;  ///< [0..level]
 };
-/// One bank of all, called by all their names; where two priors or features have one name the later one's bank follows
-/// it. The stake stays of a bank alone, and its unknown keys.
+/// One bank of all, called by all their names; where two priors, features or unknown keys have one name and differ, the
+/// later one's bank follows it. The stake stays where all have one; else the unknown key "stakes" tells each bank's. Of
+/// priors that are joined stays what they share: kind, source, unknown keys.
 COUNTERPOINT_API Compressed compress(std::span<const Bank> banks, const IdSpace& ids, const CompressOptions& options);
 
 /// A prior that acts: what it became, and the η that it acts with.

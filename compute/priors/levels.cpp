@@ -23,6 +23,19 @@ std::string shared(const Members& members, const Indices& of, std::string Prior:
     return all ? first : std::string();
 }
 
+/// Unknown keys that all have with one value.
+OrderedJson sharedUnknown(const Members& members, const Indices& of) {
+    OrderedJson out = OrderedJson::object();
+    for (const auto& item : members[of.front()].prior->unknown.items()) {
+        const bool all = std::all_of(of.begin(), of.end(), [&](std::size_t i) {
+            const OrderedJson& unknown = members[i].prior->unknown;
+            return unknown.contains(item.key()) && unknown[item.key()] == item.value();
+        });
+        if (all) out[item.key()] = item.value();
+    }
+    return out;
+}
+
 double weightOf(const Member& member) {
     const double weight = member.prior->quality * member.stake;
     return weight > 0 ? weight : 0;  // not of a quality that is no number
@@ -100,6 +113,7 @@ Prior joined(const Members& members, const Indices& of) {
     prior.when = members[of.front()].prior->when;
     prior.kind = shared(members, of, &Prior::kind);
     prior.source = shared(members, of, &Prior::source);
+    prior.unknown = sharedUnknown(members, of);
     prior.quality = prior.confidence = 0;
     for (const std::size_t i : of) {
         const Prior& one = *members[i].prior;

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
 #include <map>
+#include <numeric>
 #include <unordered_map>
+#include <utility>
 
 namespace counterpoint::compute {
 namespace {
@@ -16,6 +19,15 @@ class Numbering {
   private:
     std::unordered_map<TokenId, std::size_t> m_numbers;
 };
+
+/// By tokens, then by signs.
+std::strong_ordering compare(const SignedSupport& a, const SignedSupport& b) {
+    const auto order = [](const auto& x, const auto& y) {
+        return std::lexicographical_compare_three_way(x.begin(), x.end(), y.begin(), y.end());
+    };
+    const auto tokens = order(a.tokens, b.tokens);
+    return tokens != 0 ? tokens : order(a.sign, b.sign);
+}
 
 std::int64_t inSteps(double cosine) { return std::llround(cosine * 0x1p40); }
 
@@ -66,16 +78,23 @@ class Linkage {
     };
     std::int64_t m_threshold;
     std::vector<Cluster> m_clusters;
-    std::vector<std::vector<Posting>> m_postings;  ///< [token], clusters ascending
-    std::vector<double> m_dots;                    ///< [clusters], 0 between searches
+    /// Who has a token: of many clusters a row of all, which takes no more than some times their postings.
+    struct Holders {
+        std::vector<Posting> postings;  ///< clusters ascending
+        std::vector<double> row;        ///< [clusters], 0: has it not; empty: the postings say it
+    };
+    static constexpr std::size_t kRowShare = 8;  ///< a row where more than one cluster in so many has the token
+    std::vector<Holders> m_holders;              ///< [token]
+    std::vector<double> m_dots;                  ///< [clusters], 0 between searches
     std::vector<std::size_t> m_met;
 
     /// Equal priors have the cosine 1 and would be joined first, so they start as one cluster where that is enough.
     void addClusters(std::span<const SignedSupport> items, double threshold) {
         Numbering numbers;
-        std::map<std::pair<std::span<const TokenId>, std::span<const std::int8_t>>, std::size_t, Less> equal;
+        const auto less = [](const SignedSupport* a, const SignedSupport* b) { return compare(*a, *b) < 0; };
+        std::map<const SignedSupport*, std::size_t, decltype(less)> equal;
         for (std::size_t i = 0; i < items.size(); ++i) {
-            const auto [place, added] = equal.try_emplace({items[i].tokens, items[i].sign}, m_clusters.size());
+            const auto [place, added] = equal.try_emplace(&items[i], m_clusters.size());
             if (added || !exceeds(1, threshold)) {
                 place->second = m_clusters.size();
                 m_clusters.emplace_back();
@@ -89,25 +108,20 @@ class Linkage {
                 static_cast<double>(cluster.members.size()) / std::sqrt(static_cast<double>(item.tokens.size()));
             for (std::size_t j = 0; j < item.tokens.size(); ++j) {
                 const std::size_t token = numbers.of(item.tokens[j]);
-                if (token == m_postings.size()) m_postings.emplace_back();
+                if (token == m_holders.size()) m_holders.emplace_back();
                 cluster.sum.push_back({token, weight * item.sign[j]});
-                m_postings[token].push_back({k, cluster.sum.back().value});
+                m_holders[token].postings.push_back({k, cluster.sum.back().value});
             }
             std::sort(cluster.sum.begin(), cluster.sum.end(),
                       [](const Part& a, const Part& b) { return a.token < b.token; });
         }
-    }
-
-    struct Less {
-        template <class Key>
-        bool operator()(const Key& a, const Key& b) const {
-            const auto order = [](auto x, auto y) {
-                return std::lexicographical_compare_three_way(x.begin(), x.end(), y.begin(), y.end());
-            };
-            const auto tokens = order(a.first, b.first);
-            return tokens != 0 ? tokens < 0 : order(a.second, b.second) < 0;
+        for (Holders& holders : m_holders) {
+            if (holders.postings.size() * kRowShare <= m_clusters.size()) continue;
+            holders.row.resize(m_clusters.size());
+            for (const Posting& posting : holders.postings) holders.row[posting.cluster] = posting.value;
+            holders.postings = {};
         }
-    };
+    }
 
     /// The place of a cluster, or of the next one, in the postings of a token.
     static auto from(std::vector<Posting>& postings, std::size_t cluster) {
@@ -117,18 +131,27 @@ class Linkage {
 
     void findNearest(std::size_t i) {
         Cluster& cluster = m_clusters[i];
+        bool all = false;
         for (const Part& part : cluster.sum) {
-            std::vector<Posting>& postings = m_postings[part.token];
-            for (auto it = from(postings, i + 1); it != postings.end(); ++it) {
+            Holders& holders = m_holders[part.token];
+            for (auto it = from(holders.postings, i + 1); it != holders.postings.end(); ++it) {
                 if (m_dots[it->cluster] == 0) m_met.push_back(it->cluster);
                 m_dots[it->cluster] += part.value * it->value;
             }
+            for (std::size_t other = i + 1; other < holders.row.size(); ++other)
+                m_dots[other] += part.value * holders.row[other];
+            all = all || !holders.row.empty();
+        }
+        if (all) {
+            m_met.resize(m_clusters.size() - i - 1);
+            std::iota(m_met.begin(), m_met.end(), i + 1);
         }
         cluster.nearness = 0;
         for (const std::size_t other : m_met) {
+            const double dot = std::exchange(m_dots[other], 0);
+            if (dot == 0) continue;  // nothing in common, or it is gone
             const auto pairs = static_cast<double>(cluster.members.size() * m_clusters[other].members.size());
-            const std::int64_t near = inSteps(m_dots[other] / pairs);
-            m_dots[other] = 0;
+            const std::int64_t near = inSteps(dot / pairs);
             if (near <= m_threshold || near < cluster.nearness) continue;
             if (near == cluster.nearness && other > cluster.nearest) continue;
             cluster.nearness = near;
@@ -140,7 +163,12 @@ class Linkage {
     void join(std::size_t to, std::size_t gone) {
         Cluster &a = m_clusters[to], &b = m_clusters[gone];
         for (const Part& part : b.sum) {
-            std::vector<Posting>& postings = m_postings[part.token];
+            if (std::vector<double>& row = m_holders[part.token].row; !row.empty()) {
+                row[to] += part.value;
+                row[gone] = 0;
+                continue;
+            }
+            std::vector<Posting>& postings = m_holders[part.token].postings;
             postings.erase(from(postings, gone));
             const auto place = from(postings, to);
             if (place != postings.end() && place->cluster == to)
@@ -178,31 +206,56 @@ std::vector<std::vector<std::size_t>> averageLinkage(std::span<const SignedSuppo
     return Linkage(items, threshold).run();
 }
 
-void forAlike(std::span<const SignedSupport> items, double least, const std::function<void(const Alike&)>& visit) {
+void forAlike(std::span<const SignedSupport> items, std::span<const std::size_t> cluster, double least,
+              const std::function<void(const Alike&)>& visit) {
+    std::vector<std::size_t> order(items.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return cluster[a] != cluster[b] ? cluster[a] < cluster[b] : compare(items[a], items[b]) < 0;
+    });
+    // Equal ones of a cluster are looked at once.
+    struct Same {
+        std::span<const std::size_t> members;
+        const SignedSupport* support;
+        std::size_t cluster;
+    };
+    std::vector<Same> all;
+    for (auto from = order.begin(); from != order.end();) {
+        const std::size_t first = *from;
+        const auto to = std::find_if(from, order.end(), [&](std::size_t i) {
+            return cluster[i] != cluster[first] || compare(items[i], items[first]) != 0;
+        });
+        all.push_back({std::span(from, to), &items[first], cluster[first]});
+        from = to;
+    }
     struct Posting {
-        std::size_t item;
+        std::size_t same;
         int sign;
     };
     Numbering numbers;
     std::vector<std::vector<Posting>> postings;
-    std::vector<int> common(items.size()), agreeing(items.size());
+    std::vector<int> common(all.size()), agreeing(all.size());
     std::vector<std::size_t> met;
-    for (std::size_t b = 0; b < items.size(); ++b) {
-        for (std::size_t j = 0; j < items[b].tokens.size(); ++j) {
-            const std::size_t token = numbers.of(items[b].tokens[j]);
+    for (std::size_t b = 0; b < all.size(); ++b) {
+        const SignedSupport& own = *all[b].support;
+        for (std::size_t j = 0; j < own.tokens.size(); ++j) {
+            const std::size_t token = numbers.of(own.tokens[j]);
             if (token == postings.size()) postings.emplace_back();
             for (const auto& [a, sign] : postings[token]) {
+                if (all[a].cluster == all[b].cluster) break;  // those of one cluster stand together, its own at the end
                 if (common[a]++ == 0) met.push_back(a);
-                agreeing[a] += sign * items[b].sign[j];
+                agreeing[a] += sign * own.sign[j];
             }
-            postings[token].push_back({b, items[b].sign[j]});
+            postings[token].push_back({b, own.sign[j]});
         }
         for (const std::size_t a : met) {
-            const double norm =
-                std::sqrt(static_cast<double>(items[a].tokens.size()) * static_cast<double>(items[b].tokens.size()));
-            const double overlap = common[a] / norm;
-            if (overlap > least) visit({a, b, agreeing[a] / norm, overlap});
+            const double norm = std::sqrt(static_cast<double>(all[a].support->tokens.size()) *
+                                          static_cast<double>(own.tokens.size()));
+            const double overlap = common[a] / norm, cosine = agreeing[a] / norm;
             common[a] = agreeing[a] = 0;
+            if (overlap <= least) continue;
+            for (const std::size_t x : all[a].members)
+                for (const std::size_t y : all[b].members) visit({std::min(x, y), std::max(x, y), cosine, overlap});
         }
         met.clear();
     }

@@ -2,8 +2,9 @@
 // Which priors of one context and task R10 joins, by the one-bit cosine (agreeing − disagreeing)/√(|A||B|) over the
 // common support. Average linkage, the closest pair of clusters first, ties by order. The mean over all pairs of two
 // clusters is ⟨Σ_A x, Σ_B x⟩/(|A||B|) with x = signs/√n: a cluster keeps that sum, and an index from tokens to clusters
-// finds who shares any, so memory is that of the supports and never of the pairs. Cosines count in steps of 2^−40, so
-// that rounding neither breaks a tie nor crosses the threshold. Internal to compute. Errors: none. Thread: any.
+// finds who shares any, so memory is that of the supports and never of the pairs. n different supports of k tokens, all
+// alike, take n²k multiplications; equal ones count as one. Cosines count in steps of 2^−40, so that rounding neither
+// breaks a tie nor crosses the threshold. Internal to compute. Errors: none. Thread: any.
 
 #include <cstdint>
 #include <functional>
@@ -30,7 +31,8 @@ struct Alike {
     double cosine = 0;
     double overlap = 0;  ///< the same without signs
 };
-/// Every pair whose overlap exceeds `least`.
-void forAlike(std::span<const SignedSupport> items, double least, const std::function<void(const Alike&)>& visit);
+/// Every pair of different clusters whose overlap exceeds `least`, in no order. `cluster`: of each item.
+void forAlike(std::span<const SignedSupport> items, std::span<const std::size_t> cluster, double least,
+              const std::function<void(const Alike&)>& visit);
 
 }  // namespace counterpoint::compute

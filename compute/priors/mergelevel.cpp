@@ -60,8 +60,7 @@ class Apart {
 
     void look(std::span<const SignedSupport> supports, const Indices& group, const Indices& cluster) {
         const double close = m_threshold * 5 / 6;
-        forAlike(supports, close, [&](const Alike& pair) {
-            if (cluster[pair.a] == cluster[pair.b]) return;
+        forAlike(supports, cluster, close, [&](const Alike& pair) {
             const bool near = exceeds(pair.cosine, m_threshold), together = group[pair.a] == group[pair.b];
             if (near)
                 add({together ? Why::Average : Why::Group, pair.cosine, pair});

@@ -231,6 +231,66 @@ class TestHierarchy : public QObject {
         QVERIFY_EXCEPTION_THROWN(compress(std::vector{first, second}, {}, options), Error);
     }
 
+    /// What nobody knows of two banks stays, and so does a stake that both have; another's is told.
+    void severalBanksKeepWhatTheyHold() {
+        const auto json = [](std::string text) {  // ' for "
+            std::replace(text.begin(), text.end(), '\'', '"');
+            return text;
+        };
+        const auto parsed = [&](const char* text) { return OrderedJson::parse(json(text)); };
+        Bank first = bankOf({prior("a", signs({1}))}, "first"), second = bankOf({prior("b", signs({2}))}, "second");
+        first.features = {{"code", "<", ">"}};
+        second.features = {{"code", "[", "]"}};
+        first.unknown = parsed("{'author':'x','licence':'free','features':{'code':{'note':1},'odd':7}}");
+        second.unknown = parsed("{'licence':'free','author':'y','features':{'code':{'note':2},'odd':8},'more':[1]}");
+        first.stake = second.stake = 2;
+        CompressOptions options;
+        options.level = 1;
+        const auto united = [&] { return compress(std::vector{first, second}, {}, options).bank; };
+        const Bank both = united();
+        QCOMPARE(both.stake, 2.0);
+        QCOMPARE(both.unknown.dump(),
+                 json("{'author':'x','licence':'free','features':{'code':{'note':1},'odd':7,'code (second)':{'note':2},"
+                      "'odd (second)':8},'author (second)':'y','more':[1]}"));
+        std::vector<std::string> warnings;
+        const OrderedJson written = toJson(both);
+        QCOMPARE(written["features"].dump(),
+                 json("{'code':{'open':'<','close':'>','note':1},'code (second)':{'open':'[','close':']','note':2},"
+                      "'odd':7,'odd (second)':8}"));
+        QCOMPARE(toJson(bankFromJson(written, "b", warnings)).dump(), written.dump());
+        second.features = first.features;
+        second.unknown = parsed("{'features':{'code':{'note':2,'by':'me'}}}");
+        QCOMPARE(united().unknown["features"].dump(), json("{'code':{'note':1,'by':'me'},'odd':7}"));
+        second.stake = 0.5;
+        second.name = "first";
+        QCOMPARE(united().stake, 1.0);
+        QCOMPARE(united().unknown["stakes"].dump(), json("{'first':2.0,'first (another)':0.5}"));
+        first.unknown["stakes"] = "mine";
+        QCOMPARE(united().unknown["stakes"].dump(), json("'mine'"));
+        QCOMPARE(united().unknown["stakes (of these banks)"].size(), std::size_t(2));
+        first.unknown = second.unknown = parsed("{'features':[1]}");
+        second.unknown["features"] = 2;
+        first.features = second.features = {};
+        QCOMPARE(united().unknown.dump(), json("{'features (first)':[1],'features (first 2)':2,'stakes':{'first':2.0,"
+                                               "'first (another)':0.5}}"));
+    }
+
+    /// Priors that are joined keep the unknown keys that they share.
+    void sharedUnknownKeysStay() {
+        Prior a = prior("a", signs(range(0, 20))), b = prior("b", signs(range(0, 20)));
+        a.unknown = OrderedJson::parse("{\"by\":\"me\",\"day\":1,\"own\":2}");
+        b.unknown = OrderedJson::parse("{\"day\":2,\"by\":\"me\"}");
+        for (const int level : {2, 3}) {
+            CompressOptions options;
+            options.level = level;
+            options.threshold = level == 3 ? 1 : 0.9;  // left for level 3
+            const Bank bank = bankOf({a, b});
+            const Compressed got = compress(std::span(&bank, 1), {}, options);
+            QCOMPARE(got.bank.priors.size(), std::size_t(1));
+            QCOMPARE(got.bank.priors[0]->unknown.dump(), std::string("{\"by\":\"me\"}"));
+        }
+    }
+
     void refusals() {
         const Bank bank = bankOf({prior("a", signs({1}))});
         CompressOptions options;

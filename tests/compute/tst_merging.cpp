@@ -77,6 +77,49 @@ class TestMerging : public QObject {
         QVERIFY2(joined > 300 && large > 30, qPrintable(QStringLiteral("%1 %2").arg(joined).arg(large)));
     }
 
+    // Tokens that many have stand beside tokens that few have, and many priors are equal.
+    void linkageOfCommonAndRareTokens() {
+        std::mt19937_64 random(8);
+        std::size_t joined = 0, equal = 0;
+        for (int n = 0; n < 60; ++n) {
+            std::vector<Prior> priors;
+            for (std::size_t m = 0; m < 30 + random() % 20; ++m) {
+                std::map<TokenId, double> delta;
+                for (TokenId common = 0; common < 6; ++common)
+                    if (random() % 8) delta[common] = random() % 12 ? 1 : -1;
+                for (std::size_t k = random() % 3; k > 0; --k) delta[TokenId(10 + random() % 60)] = 1;
+                if (delta.empty()) delta[0] = 1;
+                for (const Prior& before : priors) equal += before.delta == Delta(delta.begin(), delta.end());
+                priors.push_back(prior("p" + std::to_string(m), Delta(delta.begin(), delta.end())));
+            }
+            const Bank bank = bankOf(priors);
+            CompressOptions options;
+            options.threshold = n % 2 == 0 ? 0.8 : 0.5;
+            const Compressed got = compress(std::span(&bank, 1), {}, options);
+            auto names = got.levels[2].merged, wanted = plainLinkage(bank, options.threshold);
+            std::sort(names.begin(), names.end());
+            std::sort(wanted.begin(), wanted.end());
+            QVERIFY2(names == wanted, qPrintable(QStringLiteral("bank %1").arg(n)));
+            joined += names.size();
+        }
+        QVERIFY2(joined > 200 && equal > 200, qPrintable(QStringLiteral("%1 %2").arg(joined).arg(equal)));
+    }
+
+    // Equal priors are counted as the one they are: every pair that stays apart is told, however many share a support.
+    void equalPriorsOfDifferentTasks() {
+        std::vector<Prior> priors;
+        for (const char* task : {"one", "two"})
+            for (int m = 0; m < 20; ++m)
+                priors.push_back(prior(task + std::to_string(m), signs(range(0, 20)), 0.75, task));
+        const Compressed got = compressed(bankOf(priors), 2);
+        QCOMPARE(got.levels[2].merged.size(), std::size_t(2));
+        QCOMPARE(got.levels[2].priors, std::size_t(2));
+        QCOMPARE(got.levels[2].apart.size(), std::size_t(101));
+        QVERIFY(says(got.levels[2], {"'one0' and 'two0'", "cosine 1)", "different tasks, 'one' and 'two'"}));
+        QVERIFY(says(got.levels[2], {"'one4' and 'two19'"}) && !says(got.levels[2], {"'one5' and"}));
+        QCOMPARE(got.levels[2].apart.back(), std::string("300 more pairs are alike and stay apart."));
+    }
+
     // 9 of 10 in common is 0.9, which does not exceed it; 10 of 10 and 11 does.
     void thresholdIsExceeded() {
         const Bank equal = bankOf({prior("ten", signs(range(0, 10))), prior("other ten", signs(range(1, 11)))});
