@@ -324,7 +324,7 @@ OrderedJson toJson(const Session& session) {
 }
 
 void writeSession(const Session& session, const std::filesystem::path& file) {
-    compute::writeFile(file, toJson(rebased(session, file)).dump(2) + "\n");
+    compute::writeFile(file, compute::jsonText(toJson(rebased(session, file)), 2) + "\n");
 }
 
 }  // namespace counterpoint::model

@@ -12,6 +12,7 @@ namespace counterpoint::compute {
 namespace {
 
 constexpr std::size_t kMaxDepth = 200;
+constexpr int kOverflow = 406;  ///< of nlohmann/json
 
 /// Walks the text and tells the handler how far the parser is, so that every error can name a line.
 struct TrackingIterator {
@@ -42,9 +43,12 @@ struct TrackingIterator {
 template <class J>
 class Builder {
   public:
-    Builder(std::string_view text, const std::string& where) : m_text(text), m_where(where), m_furthest(text.data()) {}
+    /// `takeLarge`: a number above a float's range ends the parse without an Error.
+    Builder(std::string_view text, const std::string& where, bool takeLarge)
+        : m_text(text), m_where(where), m_furthest(text.data()), m_takeLarge(takeLarge) {}
 
     J take() { return std::move(m_root); }
+    bool metLarge() const { return m_large; }
     const char** furthest() { return &m_furthest; }
 
     bool null() { return put(J(nullptr)); }
@@ -66,7 +70,11 @@ class Builder {
     bool parse_error(std::size_t, const std::string& lastToken, const nlohmann::detail::exception& e) {
         std::string token = lastToken.size() > 40 ? "..." + tail(lastToken) : lastToken;
         const std::string_view message = e.what();
-        if (e.id == 406) fail("a number is too large for a 64-bit float", "found " + token);
+        if (e.id == kOverflow) {
+            if (!m_takeLarge) fail(std::string("a number is ") + kTooLarge, "found " + token);
+            m_large = true;
+            return false;
+        }
         if (m_text.find_first_not_of(" \t\r\n") == std::string_view::npos) fail("the file is empty, not JSON", "");
         const bool cut = message.find("unexpected end of input") != std::string_view::npos ||
                          message.find("missing closing quote") != std::string_view::npos;
@@ -79,6 +87,7 @@ class Builder {
     std::string_view m_text;
     const std::string& m_where;
     const char* m_furthest;
+    bool m_takeLarge, m_large = false;
     J m_root;
     std::vector<J*> m_stack;
     J* m_slot = nullptr;
@@ -145,19 +154,82 @@ class Builder {
 };
 
 template <class J>
-J parse(std::string_view text, const std::string& where) {
-    Builder<J> builder(text, where);
+void run(Builder<J>& builder, std::string_view text) {
     const TrackingIterator begin{text.data(), builder.furthest()};
     const TrackingIterator end{text.data() + text.size(), builder.furthest()};
     J::sax_parse(begin, end, &builder);
-    return builder.take();
+}
+
+constexpr std::string_view kOfNumbers = "0123456789+-.eE";
+
+/// Whether JSON's number `token` is above a float's range.
+bool isTooLarge(std::string_view token) {
+    constexpr std::size_t kSurelyFits = 300;  // digits without an exponent
+    if (token.size() <= kSurelyFits && token.find_first_of("eE") == std::string_view::npos) return false;
+    try {
+        return Json::parse(token).is_discarded();  // never: it throws
+    } catch (const Json::exception& e) {
+        return e.id == kOverflow;
+    }
+}
+
+/// The same text, line by line, with objects in the place of the numbers that are too large.
+std::string withoutLarge(std::string_view text) {
+    std::string out;
+    for (std::size_t at = 0; at < text.size();) {
+        std::size_t end = at + 1;
+        if (text[at] == '"') {
+            while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
+            end = std::min(end + 1, text.size());
+        } else if (kOfNumbers.find(text[at]) != std::string_view::npos) {
+            end = std::min(text.find_first_not_of(kOfNumbers, at), text.size());
+        }
+        const std::string_view part = text.substr(at, end - at);
+        if (text[at] != '"' && isTooLarge(part))
+            out.append("{\"").append(kTooLarge).append("\":\"").append(part).append("\"}");
+        else
+            out.append(part);
+        at = end;
+    }
+    return out;
 }
 
 }  // namespace
 
-Json parseJson(std::string_view text, const std::string& where) { return parse<Json>(text, where); }
+Json parseJson(std::string_view text, const std::string& where) {
+    Builder<Json> builder(text, where, false);
+    run(builder, text);
+    return builder.take();
+}
+
 OrderedJson parseOrderedJson(std::string_view text, const std::string& where) {
-    return parse<OrderedJson>(text, where);
+    Builder<OrderedJson> builder(text, where, true);
+    run(builder, text);
+    if (!builder.metLarge()) return builder.take();
+    const std::string plain = withoutLarge(text);
+    Builder<OrderedJson> again(plain, where, false);
+    run(again, plain);
+    return again.take();
+}
+
+std::string jsonText(const OrderedJson& document, int indent) {
+    std::string text = document.dump(indent, ' ', false, OrderedJson::error_handler_t::replace);
+    // Within a string the quotes of the key would have a backslash before them.
+    const std::string key = std::string(1, '"') + kTooLarge + '"';
+    constexpr const char* kBlank = " \n";
+    for (std::size_t at = text.find(key); at != std::string::npos; at = text.find(key, at + 1)) {
+        const std::size_t open = text.find_last_not_of(kBlank, at - 1);
+        const std::size_t from = text.find_first_not_of(": \"", at + key.size());
+        const std::size_t to = text.find_first_not_of(kOfNumbers, from), close = text.find_first_not_of(kBlank, to + 1);
+        if (text[open] != '{' || to == std::string::npos || text[to] != '"' || close == std::string::npos ||
+            text[close] != '}')
+            continue;
+        const std::string token = text.substr(from, to - from);
+        if (!isTooLarge(token)) continue;
+        text.replace(open, close + 1 - open, token);
+        at = open;
+    }
+    return text;
 }
 
 Json readJson(const std::filesystem::path& file, std::uint64_t limit) {

@@ -142,6 +142,20 @@ class TestBadBank : public QObject, Scratch {
             "-1).");
         bad("no feature", p("'when':{'kind':'feature'}"),
             "prior 'p', \"when\": \"name\" is missing (expected the name of a feature of the bank).");
+        const std::string large = "found {\"too large for a 64-bit float\":\"1e999\"}).";
+        const auto tooLarge = [&](const char* name, const char* prior, const char* problem) {
+            QTest::newRow(name) << prior << false << QString::fromStdString(problem + large);
+        };
+        tooLarge("q too large", p("'quality':1e999"),
+                 "prior 'p', \"quality\": this is not a number (expected a number from 0 to 1, ");
+        tooLarge("a delta too large", "{'name':'p','delta':{'5':1,'6':1e999}}",
+                 "prior 'p', \"delta\", \"6\": this is not a number (expected a number, or \"inf\", \"-inf\", \"nan\", ");
+        tooLarge("an η too large", p("'eta':1e999"),
+                 "prior 'p', \"eta\": this is not a number (expected a finite number or null, ");
+        tooLarge("an entry too large", "{'name':'p','promote':[1,1e999]}",
+                 "prior 'p', \"promote\": the value cannot be used (expected a list of texts and token ids, ");
+        tooLarge("δ₊ too large", p("'delta_plus':1e999"),
+                 "prior 'p', \"delta_plus\": this is not a number (expected a finite number, ");
         bad("no object", "5", "prior 1: the value cannot be used (expected an object, found 5).");
         bad("null", "null", "prior 1: the value cannot be used (expected an object, found null).");
         bad("a name that is no text", "{'name':5,'promote':[1]}",
@@ -170,6 +184,30 @@ class TestBadBank : public QObject, Scratch {
         writeBank(bank, folder() / "b.bank.safetensors");
         QVERIFY(readBank(folder() / "b.bank.safetensors", again) == bank);
         QCOMPARE(joined(again), QString());
+    }
+
+    /// A number that no float holds, in priors and around them: the rest is used, and saved it stands as it stood.
+    void tooLargeNumbersStayInTheFile() {
+        const std::string text = json(
+            "{'format':'counterpoint.bank/1','stake':1e999,'more':[-1e400],\n'priors':[{'name':'p','quality':1e999},"
+            "{'name':'good','promote':[3]}]}");
+        writeFile(folder() / "a.bank.json", text);
+        std::vector<std::string> warnings;
+        const Bank bank = readBank(folder() / "a.bank.json", warnings);
+        QVERIFY(bank.priors[0]->unusable && !bank.priors[1]->unusable);
+        QCOMPARE(warnings.size(), std::size_t{2});
+        QVERIFY2(warnings[0].find("\"stake\": the value cannot be used and is kept as it is") != std::string::npos, warnings[0].c_str());
+        for (const char* name : {"b.bank.json", "b.bank.safetensors"}) {
+            std::vector<std::string> again;
+            writeBank(bank, folder() / name);
+            QVERIFY2(readBank(folder() / name, again) == bank, name);
+        }
+        const std::string saved = readFile(folder() / "b.bank.json");
+        for (const char* part : {"\"stake\": 1e999", "-1e400\n", "\"quality\": 1e999"})
+            QVERIFY2(saved.find(part) != std::string::npos, saved.c_str());
+        writeFile(folder() / "c.bank.json", "{\"format\":\"counterpoint.bank/1\",\n\"stake\":NaN}");
+        const std::string refused = errorOf([&] { readBank(folder() / "c.bank.json", warnings); });
+        QVERIFY2(refused.find("c.bank.json, line 2: this is not JSON") != std::string::npos, refused.c_str());
     }
 
     void sameName() {

@@ -211,6 +211,30 @@ class TestSession : public QObject {
         QVERIFY(errorOf([&] { (void)sessionFromJson(small(), {}, warnings); }).empty());
     }
 
+    /// A number that no float holds is refused by its key, and kept as it stood where nobody asks for it.
+    void numbersThatAreTooLarge() {
+        const std::string begin = R"({"format":"counterpoint.session/1","base":{"path":"m"},)";
+        for (const auto& [text, says] :
+             {std::pair(R"("decoding":{"temperature":1e999}})", "\"decoding\", \"temperature\": this is not a number"),
+              std::pair(R"("decoding":{"seed":1e999}})", "\"seed\": the value cannot be used"),
+              std::pair(R"("priors":[{"bank":"b","overrides":{"p":{"eta":-1e999}}}]})",
+                        "\"p\", \"eta\": the value cannot be used")}) {
+            const std::string error = errorOf([&] { (void)parse(QByteArray::fromStdString(begin + text)); });
+            QVERIFY2(error.find(says) != std::string::npos && error.find("1e999") != std::string::npos, error.c_str());
+        }
+        std::vector<std::string> warnings;
+        const Session session = parse(QByteArray::fromStdString(begin + R"("more":[1e999],"view":{"at":2e999}})"), &warnings);
+        QCOMPARE(warnings.size(), std::size_t{1});
+        const QTemporaryDir folder;
+        const std::filesystem::path file = folder.filePath("s.session.json").toStdString();
+        writeSession(session, file);
+        const std::string written = compute::readFile(file);
+        QVERIFY2(written.find("1e999\n") != std::string::npos && written.find("\"at\": 2e999\n") != std::string::npos,
+                 written.c_str());
+        const Session again = readSession(file, warnings);
+        QVERIFY(again.unknown == session.unknown && again.view == session.view);
+    }
+
     /// A file made of nothing but keys that nobody knows: read, said shortly, written again, in linear time.
     void veryManyUnknownKeys() {
         // Processor time of reading, writing and reading again: linear is four times as much, quadratic sixteen times.
