@@ -14,7 +14,10 @@
 namespace counterpoint::widgets {
 
 DistributionView::DistributionView(QWidget* parent)
-    : QWidget(parent), m_panel(new PlotPanel(this)), m_table(makeNumberTable(this)) {
+    : QWidget(parent),
+      carryOut([](QDrag& drag) { drag.exec(Qt::CopyAction | Qt::MoveAction, Qt::CopyAction); }),
+      m_panel(new PlotPanel(this)),
+      m_table(makeNumberTable(this)) {
     setObjectName(QStringLiteral("distribution"));
     m_panel->view().setObjectName(QStringLiteral("distribution.plot"));
     m_table->setObjectName(QStringLiteral("distribution.table"));
@@ -127,7 +130,7 @@ bool DistributionView::eventFilter(QObject* watched, QEvent* event) {
                 return true;
             auto* drag = new QDrag(this);
             drag->setMimeData(mimeOf(row));
-            drag->exec(Qt::CopyAction | Qt::MoveAction, Qt::CopyAction);
+            carryOut(*drag);
             return true;
         }
         return false;

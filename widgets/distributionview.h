@@ -5,10 +5,13 @@
 
 #include <QTableWidget>
 #include <QWidget>
+#include <functional>
 #include <vector>
 
 #include "model/diagnostics.h"
 #include "widgets/plotpanel.h"
+
+class QDrag;
 
 namespace counterpoint::widgets {
 
@@ -25,6 +28,8 @@ class DistributionView : public QWidget {
     QTableWidget& table() { return *m_table; }
     /// What a row carries when it is dragged onto a prior.
     QMimeData* mimeOf(int row) const;
+    /// Who carries a drag out, until it is dropped; the system, where tests put nothing else.
+    std::function<void(QDrag&)> carryOut;
 
   Q_SIGNALS:
     void tokenSelected(counterpoint::compute::TokenId token);

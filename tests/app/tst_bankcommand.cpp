@@ -93,6 +93,24 @@ class TestBankCommand : public QObject {
         QCOMPARE(all["alpha"].get<double>(), (20 * 0.5 + 2 * 2 + 20 * 1 + 5 * 1) / 47);
     }
 
+    // Sums are of what acts and of what is raw; a prior's own bytes; a prior that is off, or has no support, says so.
+    void sumsAndSwitches() {
+        Json bank = idsBank();
+        bank["priors"].erase(3);
+        bank["priors"][0]["enabled"] = false;
+        bank["priors"].push_back({{"name", "nothing"}, {"quality", 0.25}, {"promote", {"the"}}});
+        const Json json = Json::parse(report(written("s.bank.json", bank)).out.toStdString());
+        const Json &priors = json["priors"], &all = json["bank"];
+        const double three = std::log(3.0), half = std::log(1.5);
+        QVERIFY(std::abs(all["eta"].get<double>() - (three + std::log(99.0) + half)) < 1e-12);
+        QVERIFY(std::abs(all["eta_raw"].get<double>() - (three + std::log(999.0) + half - three)) < 1e-9);
+        QCOMPARE(all["paper_ratio"].get<double>(), 32.0 * 42 / (42 + 3 * 32));
+        QVERIFY(priors[0]["enabled"] == Json(false) && priors[1]["enabled"] == Json(true));
+        QVERIFY(priors[0]["exact_bytes"].get<int>() > priors[0]["bytes"].get<int>());
+        QVERIFY(priors[3]["n"] == Json(0) && priors[3]["eta"].get<double>() == 0);
+        QCOMPARE(priors[3]["paper_ratio"].get<double>(), 0.0);
+    }
+
     // What the report says one bit a token takes is the size of the file that level 1 writes; exact, of the one as it
     // is.
     void bytesAreThoseOfFiles() {
@@ -124,6 +142,12 @@ class TestBankCommand : public QObject {
             for (const char* key : {"priors", "bytes", "paper_ratio", "true_ratio", "merged"})
                 QVERIFY2(one.contains(key), key);
         }
+        const auto bytes = [&](std::size_t level) { return json["levels"][level]["bytes"].get<double>(); };
+        for (std::size_t level = 0; level < 3; ++level)
+            QCOMPARE(json["levels"][level]["true_ratio"].get<double>(), bytes(0) / bytes(level));
+        QCOMPARE(json["levels"][0]["squared_error"].get<double>(), 0.0);
+        QCOMPARE(json["levels"][1]["squared_error"].get<double>(), 2.0);
+        QVERIFY(!json["levels"][2].contains("squared_error"));  // of priors that are no longer there
         QVERIFY(json["levels"][2]["merged"] == Json::parse(R"([["even", "as even"]])"));
         QVERIFY(json["levels"][2]["priors"] == Json(3));
         QVERIFY(json["levels"][2]["bytes"] == Json(QFileInfo(out).size()));
@@ -134,6 +158,20 @@ class TestBankCommand : public QObject {
         QVERIFY(std::abs(again["priors"][0]["eta"].get<double>() - eta) < 1e-12);
         QVERIFY(std::abs(again["priors"][0]["alpha"].get<double>() - (std::log(3.0) * 0.5 + std::log(1.5)) / eta) <
                 1e-12);
+    }
+
+    // Why priors that are alike are not joined.
+    void whatStaysApartIsTold() {
+        Json bank = idsBank();
+        bank["priors"][2]["task"] = "math";
+        const Finished finished = compress(written("t.bank.json", bank), path("t2.bank.json"));
+        COMPARE_CODE(finished, 0);
+        const Json level = Json::parse(finished.out.toStdString())["levels"][2];
+        QVERIFY(level["merged"].empty());
+        QCOMPARE(level["apart"].size(), std::size_t(1));
+        const std::string why = level["apart"][0].get<std::string>();
+        QVERIFY2(why.starts_with("'even' and 'as even' are alike") && why.find("different tasks") != std::string::npos,
+                 why.c_str());
     }
 
     void levelsAndKeep() {
@@ -161,6 +199,11 @@ class TestBankCommand : public QObject {
         const Json seen = Json::parse(blind.out.toStdString())["priors"][0];
         QVERIFY(seen["n"] == Json(1));
         QCOMPARE(seen["problems"].size(), std::size_t(2));
+        const Json beyond = {{"name", "beyond"}, {"promote", {300, 1'000'000}}};
+        const Finished outside = report(written("e2.bank.json", bankOf(Json::array({beyond}))), demoTokenizer());
+        COMPARE_CODE(outside, 0);
+        QVERIFY2(outside.err.contains("id 1000000 is outside the vocabulary"), outside.err.constData());
+        QVERIFY(Json::parse(outside.out.toStdString())["priors"][0]["n"] == Json(1));
         const Finished read = report(file, demoTokenizer());
         COMPARE_CODE(read, 0);
         QVERIFY2(read.err.isEmpty(), read.err.constData());

@@ -1,6 +1,7 @@
 // Editing a bank as a value: what changes, what is shared, what becomes of the session's overrides; the tally of a
 // trace.
 #include <QTest>
+#include <array>
 #include <cmath>
 
 #include "compute/error.h"
@@ -120,6 +121,46 @@ class TestBankEdit : public QObject {
         QVERIFY(!refusal([&] { withSplit(sessionOf({whole}), 0, 0, all); }).isEmpty());
     }
 
+    /// The parts differ from the whole in their entries and names alone.
+    void aSplitKeepsWhatIsSaidOfTheWhole() {
+        compute::Prior whole = after(prior("whole", {{4, 0.5}, {5, -0.25}}, 0.8, "task"), "b$");
+        whole.kind = "kind";
+        whole.confidence = 0.5;
+        whole.deltaPlus = 2;
+        whole.deltaMinus = 3;
+        whole.policy = compute::Policy::FirstToken;
+        whole.eta = 1.5;
+        whole.enabled = false;
+        whole.source = "by hand";
+        whole.merged = {"x"};
+        whole.unknown["note"] = 1;
+        whole.promote = {{"x", kNoToken}};
+        whole.demote = {{"y", kNoToken}};
+        const std::size_t some[] = {1, 3};  // y and id 5
+        const Session s = withSplit(sessionOf({whole}), 0, 0, some);
+        compute::Prior left = whole, part = whole;
+        left.demote.clear();
+        left.delta = {{4, 0.5}};
+        part.name = "whole 2";
+        part.promote.clear();
+        part.delta = {{5, -0.25}};
+        QVERIFY(at(s, 0) == left);
+        QVERIFY(at(s, 1) == part);
+    }
+
+    /// An η that the session sets is the one that counts.
+    void mergingTakesTheSessionsEta() {
+        const std::size_t two[] = {0, 1};
+        Session s = withEta(sessionOf({prior("a", {{1, 1}}), prior("b", {{1, -2}})}), 0, 1, 0.25);
+        s = withMerged(std::move(s), 0, two, {});
+        QVERIFY(std::abs(at(s, 0).eta.value_or(0) - (std::log(3.0) + 0.25)) < 1e-12);
+        QCOMPARE(at(s, 0).delta.size(), std::size_t{1});
+        QVERIFY(std::abs(at(s, 0).delta[0].second - (std::log(3.0) + 0.5) / (std::log(3.0) + 0.25)) < 1e-12);
+        QVERIFY(s.priors[0].overrides.empty());  // what was said of b goes with it
+        s = withSwitched(sessionOf({prior("a", {{1, 1}}), prior("b", {{1, 1}})}), 0, std::array{std::size_t{1}}, false);
+        QVERIFY(refusal([&] { withMerged(s, 0, two, {}); }).contains("'b': it does not act"));
+    }
+
     /// Two priors of η = log 3 and one bit each: the union, with the sum of η (R10, level 2).
     void mergingGoesByTheRule() {
         Session s = sessionOf({prior("a", {{1, 1}, {2, 1}}), prior("b", {{2, 1}, {3, -1}}), prior("c", {{9, 1}})});
@@ -139,6 +180,8 @@ class TestBankEdit : public QObject {
         QVERIFY(std::abs(at(s, 0).eta.value_or(0) - 3 * std::log(3.0)) < 1e-12);
         const Session other = sessionOf({prior("a", {{1, 1}}, 0.75, "one"), prior("b", {{1, 1}}, 0.75, "two")});
         QVERIFY(refusal([&] { withMerged(other, 0, two, {}); }).contains("another task or context"));
+        const Session elsewhere = sessionOf({prior("a", {{1, 1}}), after(prior("b", {{1, 1}}), "x")});
+        QVERIFY(refusal([&] { withMerged(elsewhere, 0, two, {}); }).contains("another task or context"));
     }
 
     void switchesSayNoMoreThanIsNeeded() {
