@@ -266,7 +266,7 @@ class TestWindowPriors : public QObject {
         slider->setSliderDown(false);
         qInfo("10,000 priors: opened in %.1f ms, sorted in %.1f ms, the longest of 30 ticks of a slider %.1f ms",
               1e3 * opening, 1e3 * sorting, 1e3 * longest);
-        QVERIFY2(opening < 0.3, qPrintable(QString::number(opening)));
+        QVERIFY2(opening < 0.155, qPrintable(QString::number(opening)));
         QVERIFY2(sorting < 0.1, qPrintable(QString::number(sorting)));
         QVERIFY2(longest < 0.1, qPrintable(QString::number(longest)));
     }

@@ -148,6 +148,23 @@ class TestExamplesDialog : public QObject, Scratch {
         WAIT_UNTIL(o.candidates().rowCount() == 0 && o.said("examples.problems").contains("not preferred texts"));
     }
 
+    void theSplitFollowsItsFields() {
+        const Opened o(folder());
+        o.bothSets();
+        const auto type = [&](const char* name, const char* text) {
+            auto& field = o.find<NumberField>(name);
+            field.setFocus();
+            field.selectAll();
+            QTest::keyClicks(&field, text);
+            QTest::keyClick(&field, Qt::Key_Return);
+        };
+        type("examples.every", "5");
+        WAIT_UNTIL(o.said("examples.split") == "Training: 4 preferred, 4 not. Held out: 1 preferred, 1 not.");
+        QVERIFY(o.rowOf(letter('x')) < 0 && o.rowOf(letter('y')) >= 0);
+        type("examples.seed", "1");
+        WAIT_UNTIL(o.rowOf(letter('x')) >= 0 && o.rowOf(letter('y')) < 0);
+    }
+
     void theTableSorts() {
         const Opened o(folder());
         o.bothSets();
@@ -240,11 +257,13 @@ class TestExamplesDialog : public QObject, Scratch {
         o.bothSets();
         QVERIFY(!o.find<NumberField>("examples.plus").isEnabled());
         o.find<QComboBox>("examples.delta").setCurrentIndex(1);
-        auto& plus = o.find<NumberField>("examples.plus");
-        plus.setFocus();
-        plus.selectAll();
-        QTest::keyClicks(&plus, "2.5");
-        QTest::keyClick(&plus, Qt::Key_Return);
+        for (const auto& [name, text] : {std::pair("examples.plus", "2.5"), std::pair("examples.minus", "1.5")}) {
+            auto& field = o.find<NumberField>(name);
+            field.setFocus();
+            field.selectAll();
+            QTest::keyClicks(&field, text);
+            QTest::keyClick(&field, Qt::Key_Return);
+        }
         o.find<QComboBox>("examples.context").setCurrentIndex(1);
         auto& pattern = o.find<QLineEdit>("examples.pattern");
         QVERIFY(!pattern.isHidden());
@@ -263,6 +282,7 @@ class TestExamplesDialog : public QObject, Scratch {
         QCOMPARE(prior.promote, (std::vector<compute::PriorEntry>{{.text = {}, .id = letter('a')}}));
         QCOMPARE(prior.demote, (std::vector<compute::PriorEntry>{{.text = {}, .id = letter('c')}}));
         QCOMPARE(prior.deltaPlus, 2.5);
+        QCOMPARE(prior.deltaMinus, 1.5);
         QCOMPARE(prior.when.pattern, std::string("b$"));
         QCOMPARE(prior.quality, 17.0 / 18);
         pattern.setText("x$");  // what was estimated is of another prior
@@ -292,6 +312,21 @@ class TestExamplesDialog : public QObject, Scratch {
         WAIT_UNTIL(!o.dialog->work().estimating());
         QVERIFY2(o.said("examples.quality").contains("stopped after"), qPrintable(o.said("examples.quality")));
         QVERIFY(o.find<QPushButton>("examples.stop").isHidden());
+    }
+
+    /// What is estimated meanwhile is of a prior that is no longer asked for.
+    void anEditForgetsTheEstimateUnderWay() {
+        const Opened o(folder());
+        o.bothSets();
+        *o.held = true;
+        o.click("examples.estimate");
+        WAIT_UNTIL(o.said("examples.quality").startsWith("Scoring held-out texts"));
+        o.find<QComboBox>("examples.delta").setCurrentIndex(1);
+        *o.held = false;
+        WAIT_UNTIL(!o.dialog->work().estimating());
+        QVERIFY2(o.said("examples.quality").startsWith("Not estimated"), qPrintable(o.said("examples.quality")));
+        o.click("examples.add");
+        QCOMPARE(o.bank().priors.at(0)->quality, 0.5);
     }
 
     void closingStopsToo() {
