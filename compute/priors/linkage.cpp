@@ -249,8 +249,8 @@ void forAlike(std::span<const SignedSupport> items, std::span<const std::size_t>
             postings[token].push_back({b, own.sign[j]});
         }
         for (const std::size_t a : met) {
-            const double norm = std::sqrt(static_cast<double>(all[a].support->tokens.size()) *
-                                          static_cast<double>(own.tokens.size()));
+            const double norm =
+                std::sqrt(static_cast<double>(all[a].support->tokens.size()) * static_cast<double>(own.tokens.size()));
             const double overlap = common[a] / norm, cosine = agreeing[a] / norm;
             common[a] = agreeing[a] = 0;
             if (overlap <= least) continue;

@@ -30,8 +30,9 @@ void mouse(QWidget& target, QEvent::Type type, const QPoint& at, Qt::MouseButton
 }
 
 /// As QGuiApplication tells a window of a drag that comes in and is dropped: the window finds the widget below, and the
-/// keys choose the action. Whether it was taken.
-bool dropOn(QWidget& target, const QPoint& at, const QMimeData& data, Qt::DropAction action) {
+/// keys choose the action.
+enum class Drop { Refused, NotTaken, Taken };
+Drop dropOn(QWidget& target, const QPoint& at, const QMimeData& data, Qt::DropAction action) {
     QWidget& window = *target.window();
     const QPoint there = target.mapTo(&window, at);
     const Qt::KeyboardModifiers keys = action == Qt::MoveAction ? Qt::ShiftModifier : Qt::NoModifier;
@@ -47,11 +48,11 @@ bool dropOn(QWidget& target, const QPoint& at, const QMimeData& data, Qt::DropAc
     if (!move.isAccepted()) {
         QDragLeaveEvent leave;
         QCoreApplication::sendEvent(window.windowHandle(), &leave);
-        return false;
+        return Drop::Refused;
     }
     QDropEvent drop(there, possible, &data, Qt::LeftButton, keys);
     QCoreApplication::sendEvent(window.windowHandle(), &drop);
-    return drop.isAccepted();
+    return drop.isAccepted() ? Drop::Taken : Drop::NotTaken;
 }
 
 /// Whose q, c, c·η, support, hits and effect each stand in another order.
@@ -161,17 +162,18 @@ class TestWindowBanks : public QObject {
         const std::unique_ptr<QMimeData> token(widgets::tokenMime(7, "h"));
         QMimeData words;
         words.setText("7");
-        QVERIFY(!dropOn(target, at, words, static_cast<Qt::DropAction>(action)));
+        QVERIFY(dropOn(target, at, words, static_cast<Qt::DropAction>(action)) == Drop::Refused);
         QVERIFY(!o.document.bankModified(0) && !o.document.canUndo());
 
-        QVERIFY(dropOn(target, at, *token, static_cast<Qt::DropAction>(action)));
+        QVERIFY(dropOn(target, at, *token, static_cast<Qt::DropAction>(action)) == Drop::Taken);
         const bool promoted = action == static_cast<int>(Qt::CopyAction);
         const std::vector<compute::PriorEntry> twelve{{.text = {}, .id = 12}}, seven{{.text = {}, .id = 7}},
             both{{.text = {}, .id = 12}, {.text = {}, .id = 7}};
         QCOMPARE(o.prior(2).promote, promoted ? both : twelve);
         QCOMPARE(o.prior(2).demote, promoted ? decltype(seven){} : seven);
         QVERIFY(o.document.bankModified(0));
-        QVERIFY(dropOn(target, at, *token, promoted ? Qt::MoveAction : Qt::CopyAction));  // and the other way
+        const Qt::DropAction other = promoted ? Qt::MoveAction : Qt::CopyAction;
+        QVERIFY(dropOn(target, at, *token, other) == Drop::Taken);
         QCOMPARE(o.prior(2).promote, promoted ? twelve : both);
         QCOMPARE(o.prior(2).demote, promoted ? seven : decltype(seven){});
         o.document.undo();
@@ -184,10 +186,14 @@ class TestWindowBanks : public QObject {
     void aBankIsSavedAsAnotherFile_data() {
         QTest::addColumn<QString>("typed");
         QTest::addColumn<QString>("written");
-        QTest::newRow("JSON") << "copy.bank.json" << "copy.bank.json";
-        QTest::newRow("tensors") << "copy.bank.safetensors" << "copy.bank.safetensors";
-        QTest::newRow("without an ending") << "copy" << "copy.bank.json";
-        QTest::newRow("half an ending") << "copy.safetensors" << "copy.bank.safetensors";
+        QTest::newRow("JSON") << "copy.bank.json"
+                              << "copy.bank.json";
+        QTest::newRow("tensors") << "copy.bank.safetensors"
+                                 << "copy.bank.safetensors";
+        QTest::newRow("without an ending") << "copy"
+                                           << "copy.bank.json";
+        QTest::newRow("half an ending") << "copy.safetensors"
+                                        << "copy.bank.safetensors";
     }
     void aBankIsSavedAsAnotherFile() {
         QFETCH(QString, typed);

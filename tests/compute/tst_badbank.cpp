@@ -148,8 +148,9 @@ class TestBadBank : public QObject, Scratch {
         };
         tooLarge("q too large", p("'quality':1e999"),
                  "prior 'p', \"quality\": this is not a number (expected a number from 0 to 1, ");
-        tooLarge("a delta too large", "{'name':'p','delta':{'5':1,'6':1e999}}",
-                 "prior 'p', \"delta\", \"6\": this is not a number (expected a number, or \"inf\", \"-inf\", \"nan\", ");
+        tooLarge(
+            "a delta too large", "{'name':'p','delta':{'5':1,'6':1e999}}",
+            "prior 'p', \"delta\", \"6\": this is not a number (expected a number, or \"inf\", \"-inf\", \"nan\", ");
         tooLarge("an η too large", p("'eta':1e999"),
                  "prior 'p', \"eta\": this is not a number (expected a finite number or null, ");
         tooLarge("an entry too large", "{'name':'p','promote':[1,1e999]}",
@@ -196,7 +197,8 @@ class TestBadBank : public QObject, Scratch {
         const Bank bank = readBank(folder() / "a.bank.json", warnings);
         QVERIFY(bank.priors[0]->unusable && !bank.priors[1]->unusable);
         QCOMPARE(warnings.size(), std::size_t{2});
-        QVERIFY2(warnings[0].find("\"stake\": the value cannot be used and is kept as it is") != std::string::npos, warnings[0].c_str());
+        QVERIFY2(warnings[0].find("\"stake\": the value cannot be used and is kept as it is") != std::string::npos,
+                 warnings[0].c_str());
         for (const char* name : {"b.bank.json", "b.bank.safetensors"}) {
             std::vector<std::string> again;
             writeBank(bank, folder() / name);

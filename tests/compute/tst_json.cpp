@@ -118,9 +118,11 @@ class TestJson : public QObject {
             if (indent < 0) QCOMPARE(written.find("64-bit float\":\""), std::string::npos);
             QVERIFY(parseOrderedJson(written, "again") == read);
         }
-        if (text.size() < 50 && !text.contains("-999")) QCOMPARE(QByteArray::fromStdString(jsonText(read, -1)).replace("e+308", "e308"), text);
+        if (text.size() < 50 && !text.contains("-999"))
+            QCOMPARE(QByteArray::fromStdString(jsonText(read, -1)).replace("e+308", "e308"), text);
         const std::string refused = errorOf([&] { parseJson(text.toStdString(), "f.json"); });
-        QVERIFY2(refused.starts_with("f.json, line 1: a number is too large for a 64-bit float, found "), refused.c_str());
+        QVERIFY2(refused.starts_with("f.json, line 1: a number is too large for a 64-bit float, found "),
+                 refused.c_str());
         const std::string line = errorOf([&] { parseOrderedJson("[" + text.toStdString() + ",\n\nx]", "f.json"); });
         QVERIFY2(line.starts_with("f.json, line 3: this is not JSON"), line.c_str());
     }
