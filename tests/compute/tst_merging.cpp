@@ -128,6 +128,7 @@ class TestMerging : public QObject {
         QVERIFY(says(apart.levels[2], {"'ten' and 'other ten'", "cosine 0.9)", "not above 0.9"}));
         const Bank above = bankOf({prior("ten", signs(range(0, 10))), prior("eleven", signs(range(0, 11)))});
         QCOMPARE(compressed(above, 2).levels[2].merged, (std::vector<std::vector<std::string>>{{"ten", "eleven"}}));
+        QVERIFY(compressed(above, 2).levels[2].apart.empty());  // nothing is said of those that are joined
     }
 
     void merged_data() {

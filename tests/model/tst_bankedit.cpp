@@ -148,6 +148,21 @@ class TestBankEdit : public QObject {
         QVERIFY(at(s, 1) == part);
     }
 
+    /// What all of them say stays said.
+    void mergingKeepsWhatIsShared() {
+        compute::Prior a = prior("a", {{1, 1}}), b = prior("b", {{2, 1}});
+        a.kind = b.kind = "style";
+        a.source = b.source = "by hand";
+        a.unknown["by"] = b.unknown["by"] = "me";
+        a.unknown["day"] = 1;
+        const std::size_t two[] = {0, 1};
+        const Session s = withMerged(sessionOf({a, b}), 0, two, {});
+        QCOMPARE(at(s, 0).kind, std::string("style"));
+        QCOMPARE(at(s, 0).source, std::string("by hand"));
+        QCOMPARE(at(s, 0).unknown.size(), std::size_t{1});
+        QVERIFY(at(s, 0).unknown["by"] == "me");
+    }
+
     /// An η that the session sets is the one that counts.
     void mergingTakesTheSessionsEta() {
         const std::size_t two[] = {0, 1};
