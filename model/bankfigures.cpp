@@ -1,13 +1,13 @@
 #include "model/bankfigures.h"
 
-#include "compute/composition/compose.h"
 #include "compute/priors/hierarchy.h"
 #include "compute/priors/onebit.h"
-#include "model/banks.h"
+#include "model/bankcompress.h"
+#include "model/bankrows.h"
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <iterator>
 
 namespace counterpoint::model {
 
@@ -44,28 +44,11 @@ void sortPoints(Series& s) {
     s = std::move(sorted);
 }
 
-const PriorSet* setOf(const Trace& trace) { return trace.priors && !trace.priors->members().empty() ? trace.priors.get() : nullptr; }
-
 compute::IdSpace idsOf(const Trace& trace, const Bank& bank) {
-    const auto* tokenizer = trace.tokenizer.get();
-    const bool foreign = bank.tokenizer && tokenizer != nullptr && *bank.tokenizer != tokenizer->fingerprint();
-    return {tokenizer, trace.store ? trace.store->vocabulary() : -1, foreign};
+    return idsFor(bank, trace.tokenizer.get(), trace.store ? trace.store->vocabulary() : -1);
 }
 
-/// Every step's row at stage temperature with the priors that acted there.
-template <class Use>
-void forEachRow(const Trace& trace, const std::stop_token& stop, const Use& use) {
-    const compute::Recipe recipe = toRecipe(trace.session, trace.stopIds, 0);
-    const compute::ContextText text = contextOf(trace);
-    compute::Stages<float> stages;
-    PriorsAt priors;
-    for (const StepPtr& step : trace.steps) {
-        if (stop.stop_requested()) return;
-        priors.look(trace.priors.get(), text, step->position);
-        compute::compose<float>(recipe, priors.terms, trace.store->rows(step->position), stages);
-        use(step->position, text, priors, stages, recipe);
-    }
-}
+const PriorSet* setOf(const Trace& trace) { return trace.priors && !trace.priors->members().empty() ? trace.priors.get() : nullptr; }
 
 PlotData eta(const Trace& trace, const std::stop_token&) {
     PlotData plot;
@@ -94,36 +77,32 @@ PlotData eta(const Trace& trace, const std::stop_token&) {
     return plot;
 }
 
-/// Of a prior's two sides, where it has both.
-double sideRatio(const compute::Factor& factor) {
-    double up = 0, down = 0;
-    int promoted = 0, demoted = 0;
-    for (const double d : factor.delta) (d > 0 ? (up += d, promoted += 1) : (down -= d, demoted += 1));
-    return promoted > 0 && demoted > 0 ? up / promoted / (down / demoted) : 0;
+/// Every prior of the session's banks under R9.
+std::vector<PriorOneBit> allOneBit(const Trace& trace) {
+    std::vector<PriorOneBit> all;
+    for (const BankEntry& entry : trace.session.priors) {
+        if (!entry.content) continue;
+        std::ranges::move(oneBitOfPriors(*entry.content, idsOf(trace, *entry.content)), std::back_inserter(all));
+    }
+    return all;
 }
 
 PlotData oneBitError(const Trace& trace, const std::stop_token&) {
     PlotData plot;
     plot.x.title = "Mean Δ of promoted ÷ mean |Δ| of demoted";
     plot.y.title = "Squared error ÷ ‖Δ‖²";
-    const PriorSet* set = setOf(trace);
-    if (set == nullptr) {
+    if (setOf(trace) == nullptr) {
         plot.empty = kNoBank;
         return plot;
     }
     Series law = curve("as many of each", -1), points = curve("priors with both", -2, SeriesKind::Points);
-    const auto share = [](std::span<const double> delta) {
-        double norm = 0;
-        for (const double d : delta) norm += d * d;
-        return norm > 0 ? compute::oneBit(delta).squaredError / norm : 0;
-    };
     for (int i = 5; i <= 200; ++i) {
         const double ratio = i / 50.0;
         const std::array<double, 2> delta{ratio, -1};
-        add(law, ratio, share(delta));
+        add(law, ratio, compute::oneBit(delta).squaredError / (ratio * ratio + 1));
     }
-    for (const auto& m : set->members())
-        if (const double ratio = sideRatio(*m.factor); ratio > 0) add(points, ratio, share(m.factor->delta));
+    for (const PriorOneBit& one : allOneBit(trace))
+        if (one.plus > 0 && one.minus > 0) add(points, one.plus / one.minus, one.share());
     sortPoints(points);
     plot.series = {std::move(law), std::move(points)};
     plot.note = "One bit is exact where all magnitudes are equal";
@@ -140,16 +119,10 @@ PlotData ratio(const Trace& trace, const std::stop_token&) {
     }
     Series paper = curve("paper: 32n/(n+32), no ids", -1), disk = curve("priors: bytes on disk", -2, SeriesKind::Points);
     std::size_t largest = 1;
-    for (const BankEntry& entry : trace.session.priors) {
-        if (!entry.content) continue;
-        const compute::IdSpace ids = idsOf(trace, *entry.content);
-        const compute::BankBytes exact = compute::bytesOf(*entry.content, ids, true), small = compute::bytesOf(*entry.content, ids, false);
-        for (std::size_t i = 0; i < entry.content->priors.size(); ++i) {
-            const std::size_t n = compute::resolve(*entry.content->priors[i], ids).tokens.size();
-            if (n == 0 || small.prior[i] == 0) continue;
-            largest = std::max(largest, n);
-            add(disk, static_cast<double>(n), static_cast<double>(exact.prior[i]) / static_cast<double>(small.prior[i]));
-        }
+    for (const PriorOneBit& one : allOneBit(trace)) {
+        if (one.support == 0 || one.bytes == 0) continue;
+        largest = std::max(largest, one.support);
+        add(disk, static_cast<double>(one.support), static_cast<double>(one.exactBytes) / static_cast<double>(one.bytes));
     }
     for (std::size_t n = 1; n <= std::max<std::size_t>(200, largest); ++n) add(paper, static_cast<double>(n), compute::paperRatio(n));
     sortPoints(disk);
@@ -169,7 +142,7 @@ PlotData klBounds(const Trace& trace, const std::stop_token& stop) {
         return plot;
     }
     Series kl = curve("measured", -2), norm = curve("¼‖d‖²", 1), range = curve("(max d − min d)²/8", 2);
-    forEachRow(trace, stop, [&](Position p, const auto&, const PriorsAt& priors, const auto& stages, const compute::Recipe& recipe) {
+    forEachRow(trace, trace.priors.get(), stop, [&](Position p, const auto&, const PriorsAt& priors, const auto& stages, const compute::Recipe& recipe) {
         const OneBitDrift drift = compute::oneBitDrift<float>(priors.terms, recipe.temperature, stages.temperature);
         const auto x = static_cast<double>(p);
         add(kl, x, drift.kl);
@@ -181,26 +154,18 @@ PlotData klBounds(const Trace& trace, const std::stop_token& stop) {
 }
 
 PlotData levels(const Trace& trace, const std::stop_token& stop) {
-    PlotData plot;
-    plot.x.title = "Bytes on disk";
-    plot.y.title = "Mean KL (nats)";
     const auto enabled = std::find_if(trace.session.priors.begin(), trace.session.priors.end(),
                                       [](const BankEntry& e) { return e.enabled && e.content; });
     if (enabled == trace.session.priors.end()) {
+        PlotData plot;
+        plot.x.title = "Bytes on disk";
+        plot.y.title = "Mean KL (nats)";
         plot.empty = "No bank of the session acts.";
         return plot;
     }
     const auto bank = static_cast<std::size_t>(enabled - trace.session.priors.begin());
-    constexpr std::array kNames{"as it is", "level 1: one bit", "level 2: merged", "level 3: aggregated"};
-    std::string counts;
-    for (const LevelOnTrace& level : levelsOnTrace(trace, bank, stop)) {
-        Series point = curve(kNames[static_cast<std::size_t>(level.level)], level.level, SeriesKind::Points);
-        add(point, static_cast<double>(level.bytes), level.meanKl);
-        plot.series.push_back(std::move(point));
-        counts += (counts.empty() ? "" : ", ") + std::to_string(level.priors);
-    }
-    plot.note = "KL(bank as it is‖at the level); bank '" + enabled->content->name + "'; priors at each level: " + counts;
-    return plot;
+    const auto report = compressionReport(compressionInput(trace.session, bank, &trace, trace.tokenizer), {}, stop);
+    return report ? levelsPlot(*report) : PlotData();
 }
 
 PlotData merging(const Trace& trace, const std::stop_token& stop) {
@@ -211,7 +176,9 @@ PlotData merging(const Trace& trace, const std::stop_token& stop) {
     double most = 0;
     for (const BankEntry& entry : trace.session.priors) {
         if (!entry.content || stop.stop_requested()) continue;
-        const compute::Compressed small = compute::compress(std::span(entry.content.get(), 1), idsOf(trace, *entry.content), {.level = 2});
+        const compute::Compressed small = compute::compress(std::span(entry.content.get(), 1), idsOf(trace, *entry.content),
+            {.level = 2, .goOn = [&](int, double) { return !stop.stop_requested(); }});
+        if (small.levels.empty()) break;
         most = std::max(most, static_cast<double>(small.levels.front().priors));
         add(points, static_cast<double>(small.levels.front().priors), static_cast<double>(small.levels.back().priors));
     }
@@ -226,22 +193,6 @@ PlotData merging(const Trace& trace, const std::stop_token& stop) {
     sortPoints(points);
     plot.series = {std::move(same), std::move(third), std::move(points)};
     return plot;
-}
-
-/// The bank as the session has it act: what it says of single priors is theirs, so that a level joins what acts as it acts.
-std::shared_ptr<const Bank> withOverrides(const BankEntry& entry) {
-    const compute::PriorOverrides overrides = readOverrides(entry.overrides, "bank '" + entry.bank + "'");
-    if (overrides.empty()) return entry.content;
-    Bank bank = *entry.content;
-    for (compute::PriorPtr& prior : bank.priors) {
-        const auto own = overrides.find(prior->name);
-        if (own == overrides.end()) continue;
-        Prior changed = *prior;
-        if (own->second.eta) changed.eta = own->second.eta;
-        changed.enabled = own->second.enabled.value_or(changed.enabled);
-        prior = std::make_shared<const Prior>(std::move(changed));
-    }
-    return std::make_shared<const Bank>(std::move(bank));
 }
 
 constexpr std::array kRows = {
@@ -262,40 +213,6 @@ PlotData makeBankFigure(const BankFigureRow& row, const Trace& trace, const std:
     plot.id = row.id;
     plot.title = row.title;
     return plot;
-}
-
-std::vector<LevelOnTrace> levelsOnTrace(const Trace& trace, std::size_t bank, const std::stop_token& stop) {
-    const BankEntry& entry = trace.session.priors.at(bank);
-    std::vector<LevelOnTrace> out;
-    const std::int64_t vocabulary = trace.store->vocabulary();
-    const std::shared_ptr<const Bank> acting = withOverrides(entry);
-    for (int level = 0; level <= 3 && !stop.stop_requested(); ++level) {
-        LevelOnTrace on{.level = level};
-        Session session = trace.session;
-        const compute::Compressed small = compute::compress(std::span(acting.get(), 1), idsOf(trace, *acting), {.level = std::max(level, 1)});
-        const compute::LevelReport& report = small.levels.at(static_cast<std::size_t>(level));
-        on.priors = report.priors;
-        on.bytes = report.bytes;
-        on.paperRatio = report.paperRatio;
-        on.trueRatio = report.trueRatio;
-        if (level > 0) {
-            session.priors[bank].content = std::make_shared<const Bank>(small.bank);
-            session.priors[bank].overrides = OrderedJson::object();
-        }
-        const PriorSetPtr other = priorSetOf(session, trace.tokenizer.get(), vocabulary);
-        PriorsAt at;
-        on.steps = level == 0 ? static_cast<std::int64_t>(trace.steps.size()) : 0;
-        if (level > 0) forEachRow(trace, stop, [&](Position p, const compute::ContextText& text, const PriorsAt& priors, const auto& stages, const compute::Recipe& recipe) {
-            at.look(other.get(), text, p);
-            const double kl = compute::driftBetween<float>(priors.terms, at.terms, recipe.temperature, stages.temperature).kl;
-            on.meanKl += kl;
-            on.largestKl = std::max(on.largestKl, kl);
-            ++on.steps;
-        });
-        if (on.steps > 0) on.meanKl /= static_cast<double>(on.steps);
-        out.push_back(on);
-    }
-    return out;
 }
 
 }  // namespace counterpoint::model

@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <numeric>
 
 #include "app/commands/enginecall.h"
 #include "app/commands/functions.h"
+#include "app/interrupt.h"
 #include "compute/printable.h"
-#include "compute/priors/hierarchy.h"
 #include "compute/priors/onebit.h"
+#include "model/bankcompress.h"
+#include "model/bankrows.h"
+#include "model/opensession.h"
+#include "model/runner.h"
 
 namespace counterpoint::app {
 namespace {
@@ -19,61 +22,48 @@ using compute::OrderedJson;
 
 /// A bank with what its priors became.
 struct OpenBank {
-    compute::Bank bank;
+    model::BankPtr bank;
     std::shared_ptr<const compute::Tokenizer> tokenizer;
     compute::IdSpace ids;
-    std::vector<compute::Factor> factors;
+    std::vector<model::PriorOneBit> priors;
 };
-
-std::vector<std::string> problemsOf(const compute::Prior& prior, const compute::Factor& factor) {
-    std::vector<std::string> all = prior.problems;
-    all.insert(all.end(), factor.problems.begin(), factor.problems.end());
-    return all;
-}
 
 /// A line for each prior that has a problem, up to some.
 void tellProblems(const OpenBank& open) {
     constexpr std::size_t kMost = 20;
     std::vector<std::string> lines;
     std::size_t more = 0;
-    for (std::size_t i = 0; i < open.factors.size(); ++i) {
-        const compute::Prior& prior = *open.bank.priors[i];
-        const auto problems = problemsOf(prior, open.factors[i]);
-        if (problems.empty()) continue;
+    for (const model::PriorOneBit& prior : open.priors) {
+        if (prior.problems.empty()) continue;
         if (lines.size() == kMost) {
             ++more;
             continue;
         }
-        std::string line = problems.front();  // what reading it found names it already
+        std::string line = prior.problems.front();  // what reading it found names it already
         if (!line.starts_with("prior '")) line = "prior '" + compute::shortened(prior.name) + "': " + line;
-        if (problems.size() > 1)
-            line += " (" + std::to_string(problems.size() - 1) + " more, see \"problems\" of bank report)";
+        if (prior.problems.size() > 1)
+            line += " (" + std::to_string(prior.problems.size() - 1) + " more, see \"problems\" of bank report)";
         lines.push_back(line);
     }
     if (more > 0) lines.push_back(std::to_string(more) + " more priors have problems");
     tell("warning", lines);
 }
 
-OpenBank openBank(const Arguments& arguments) {
-    const std::string& file = arguments.words[0];
+/// `tokenizer`: null: ids alone can be used. Error where nothing can.
+OpenBank openBank(const std::string& file, std::shared_ptr<const compute::Tokenizer> tokenizer,
+                  std::int64_t vocabulary = -1) {
     OpenBank open;
     std::vector<std::string> warnings;
-    open.bank = compute::readBank(file, warnings);
-    if (arguments.has("--tokenizer")) {
-        open.tokenizer = compute::openTokenizer(arguments.required("--tokenizer"));
-        open.ids.tokenizer = open.tokenizer.get();
-        open.ids.size = open.tokenizer->size();
-        open.ids.foreignIds = open.bank.tokenizer && *open.bank.tokenizer != open.tokenizer->fingerprint();
-    }
-    for (const compute::PriorPtr& prior : open.bank.priors) open.factors.push_back(resolve(*prior, open.ids));
-    const bool usable = std::any_of(open.factors.begin(), open.factors.end(),
-                                    [](const compute::Factor& factor) { return !factor.tokens.empty(); });
+    open.bank = std::make_shared<const compute::Bank>(compute::readBank(file, warnings));
+    open.tokenizer = std::move(tokenizer);
+    open.ids = model::idsFor(*open.bank, open.tokenizer.get(), vocabulary);
+    open.priors = model::oneBitOfPriors(*open.bank, open.ids);
+    const bool usable = std::ranges::any_of(open.priors, [](const auto& prior) { return prior.support > 0; });
     if (!usable) {
         std::string found = "no priors";
-        for (std::size_t i = open.factors.size(); i-- > 0;)
-            if (const auto problems = problemsOf(*open.bank.priors[i], open.factors[i]); !problems.empty())
-                found = problems.front();
-        const bool blind = open.tokenizer == nullptr && !open.factors.empty();
+        for (std::size_t i = open.priors.size(); i-- > 0;)
+            if (const auto& problems = open.priors[i].problems; !problems.empty()) found = problems.front();
+        const bool blind = open.tokenizer == nullptr && !open.priors.empty();
         throw compute::Error({.where = file,
                               .what = "no prior of the bank can be used",
                               .found = std::move(found),
@@ -82,6 +72,10 @@ OpenBank openBank(const Arguments& arguments) {
     tell("warning", warnings);
     tellProblems(open);
     return open;
+}
+
+std::shared_ptr<const compute::Tokenizer> tokenizerFrom(const Arguments& arguments) {
+    return arguments.has("--tokenizer") ? compute::openTokenizer(arguments.required("--tokenizer")) : nullptr;
 }
 
 void print(const OrderedJson& json) {
@@ -108,26 +102,87 @@ struct Sums {
     }
 };
 
+/// The session decoded or scored to its end, and which of its banks `bank` is.
+struct Measured {
+    model::RunResult run;
+    std::size_t bank = 0;
+};
+
+Measured decode(const std::string& file, const std::string& bank, const Interrupt& interrupt) {
+    std::vector<std::string> warnings;
+    const model::Session session = model::openSession(file, warnings);
+    tell("warning", warnings);
+    Measured measured;
+    std::error_code none;
+    const auto isIt = [&](const model::BankEntry& entry) {
+        return std::filesystem::equivalent(session.resolve(entry.bank), bank, none);
+    };
+    const auto entry = std::ranges::find_if(session.priors, isIt);
+    if (entry == session.priors.end())
+        throw compute::Error({.where = file,
+                              .what = "the session does not use the bank that is to be compressed",
+                              .expected = bank + " among its \"priors\"",
+                              .found = std::to_string(session.priors.size()) + " others"});
+    if (!entry->enabled || entry->weight == 0)
+        throw compute::Error({.where = file,
+                              .what = "the bank is off in this session, so that KL would be 0",
+                              .advice = "switch it on there and give it a weight"});
+    measured.bank = static_cast<std::size_t>(entry - session.priors.begin());
+    model::RunOptions options;
+    options.stop = interrupt.token();
+    ProgressLine line;
+    options.progress = [&line](const model::Progress& progress) { line.show(progress); };
+    measured.run = model::runSession(session, options);
+    line.erase();
+    if (measured.run.failure) model::raise(*measured.run.failure, session);
+    std::vector<std::string> notices = measured.run.notices;
+    if (!entry->overrides.empty())
+        notices.push_back("the session's overrides of this bank are part of what is compressed");
+    tell("notice", notices);
+    return measured;
+}
+
+OrderedJson json(const model::MeanAndMost& value) {
+    return {{"mean", number(value.mean)}, {"max", number(value.most)}};
+}
+
+OrderedJson json(const model::CompressionLevel& one) {
+    const compute::LevelReport& level = one.report;
+    OrderedJson out = {{"level", level.level},
+                       {"priors", level.priors},
+                       {"bytes", level.bytes},
+                       {"paper_ratio", number(level.paperRatio)},
+                       {"true_ratio", number(level.trueRatio)}};
+    if (std::isfinite(level.squaredError)) out["squared_error"] = number(level.squaredError);
+    if (one.onTrace) {
+        out["kl"] = json(one.onTrace->kl);
+        out["norm_bound"] = json(one.onTrace->normBound);
+        out["range_bound"] = json(one.onTrace->rangeBound);
+    }
+    out["merged"] = level.merged;
+    out["apart"] = level.apart;
+    return out;
+}
+
 }  // namespace
 
 int bankReportCommand(const Arguments& arguments) {
-    const OpenBank open = openBank(arguments);
-    const auto exact = bytesOf(open.bank, open.ids, true), small = bytesOf(open.bank, open.ids, false);
+    const OpenBank open = openBank(arguments.words[0], tokenizerFrom(arguments));
     Sums all;
     std::vector<std::size_t> supports;
     OrderedJson priors = OrderedJson::array();
-    for (std::size_t i = 0; i < open.factors.size(); ++i) {
-        const compute::Prior& prior = *open.bank.priors[i];
-        const compute::OneBit bit = compute::oneBit(open.factors[i].delta);
-        if (!bit.sign.empty()) supports.push_back(bit.sign.size());
+    for (std::size_t i = 0; i < open.priors.size(); ++i) {
+        const compute::Prior& prior = *open.bank->priors[i];
+        const model::PriorOneBit& bit = open.priors[i];
+        if (bit.support > 0) supports.push_back(bit.support);
         Sums one;
-        one.n = static_cast<double>(bit.sign.size());
+        one.n = static_cast<double>(bit.support);
         one.magnitude = one.n * bit.alpha;
         one.squaredError = bit.squaredError;
         one.eta = etaOf(prior);
-        one.paperRatio = compute::paperRatio(bit.sign.size());
-        one.bytes = small.prior[i];
-        one.exactBytes = exact.prior[i];
+        one.paperRatio = compute::paperRatio(bit.support);
+        one.bytes = bit.bytes;
+        one.exactBytes = bit.exactBytes;
         all.n += one.n;
         all.magnitude += one.magnitude;
         all.squaredError += one.squaredError;
@@ -136,16 +191,16 @@ int bankReportCommand(const Arguments& arguments) {
         OrderedJson json = {{"name", prior.name}};
         one.write(json);
         json["enabled"] = prior.enabled;
-        json["problems"] = problemsOf(prior, open.factors[i]);
+        json["problems"] = bit.problems;
         priors.push_back(std::move(json));
     }
     all.paperRatio = compute::paperRatio(supports);
-    all.bytes = small.file;
-    all.exactBytes = exact.file;
-    OrderedJson bank = {{"priors", open.factors.size()}};
+    all.bytes = bytesOf(*open.bank, open.ids, false).file;
+    all.exactBytes = bytesOf(*open.bank, open.ids, true).file;
+    OrderedJson bank = {{"priors", open.priors.size()}};
     all.write(bank);
-    bank["level"] = open.bank.level;
-    print({{"name", open.bank.name},
+    bank["level"] = open.bank->level;
+    print({{"name", open.bank->name},
            {"priors", std::move(priors)},
            {"bank", std::move(bank)},
            {"counts",
@@ -158,32 +213,49 @@ int bankReportCommand(const Arguments& arguments) {
 }
 
 int bankCompressCommand(const Arguments& arguments) {
+    Interrupt interrupt;  // first: from here on a signal is answered
+    const std::string& file = arguments.words[0];
     const std::filesystem::path out = arguments.required("--out");
     compute::CompressOptions options;
     options.level = static_cast<int>(arguments.integer("--level", 1, 3).value_or(options.level));
     const std::string keep = arguments.value("--keep", "product");
     if (keep != "product" && keep != "size") throw UsageError("--keep takes product or size, not '" + keep + "'");
     options.keep = keep == "size" ? compute::Keep::Size : compute::Keep::Product;
+    const std::string session = arguments.value("--session");
+    if (!session.empty() && arguments.has("--tokenizer"))
+        throw UsageError("--session brings the tokenizer of its models; leave --tokenizer out");
     std::error_code none;
-    if (std::filesystem::equivalent(arguments.words[0], out, none))
+    if (std::filesystem::equivalent(file, out, none))
         throw UsageError("--out is the bank itself, which compressing would lose; give another file");
 
-    const OpenBank open = openBank(arguments);
-    const compute::Compressed result = compress(std::span(&open.bank, 1), open.ids, options);
-    writeBank(result.bank, out, open.ids);
-    OrderedJson levels = OrderedJson::array();
-    for (const compute::LevelReport& level : result.levels) {
-        OrderedJson json = {{"level", level.level},
-                            {"priors", level.priors},
-                            {"bytes", level.bytes},
-                            {"paper_ratio", number(level.paperRatio)},
-                            {"true_ratio", number(level.trueRatio)}};
-        if (std::isfinite(level.squaredError)) json["squared_error"] = number(level.squaredError);
-        json["merged"] = level.merged;
-        json["apart"] = level.apart;
-        levels.push_back(std::move(json));
+    model::CompressionInput input;
+    compute::IdSpace ids;
+    std::optional<Measured> measured;
+    if (session.empty()) {
+        OpenBank open = openBank(file, tokenizerFrom(arguments));
+        ids = open.ids;
+        input.entry.bank = file;
+        input.entry.content = open.bank;
+        input.tokenizer = open.tokenizer;
+    } else {
+        measured = decode(session, file, interrupt);
+        const model::Trace& trace = measured->run.trace;
+        ids = openBank(file, trace.tokenizer, trace.store->vocabulary()).ids;
+        input = compressionInput(trace.session, measured->bank, &trace, trace.tokenizer);
+        if (!input.trace) throw compute::Error({.where = session, .what = input.unmeasured});
     }
-    print({{"levels", std::move(levels)}});
+    input.options = options;
+    ProgressLine line;
+    const auto report = compressionReport(
+        input, [&line](const model::Progress& progress) { line.show(progress); }, interrupt.token());
+    line.erase();
+    if (!report) throw compute::Error({.where = out.string(), .what = "stopped by a signal; nothing was written"});
+    writeBank(*report->levels.back().bank, out, ids);
+    OrderedJson levels = OrderedJson::array();
+    for (const model::CompressionLevel& level : report->levels) levels.push_back(json(level));
+    OrderedJson all = {{"levels", std::move(levels)}};
+    if (measured) all["trace"] = {{"session", session}, {"positions", report->positions}, {"matched", report->matched}};
+    print(all);
     return 0;
 }
 

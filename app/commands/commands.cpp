@@ -86,6 +86,8 @@ std::span<const Command> commands() {
             "1: a sign a token and one scale; 2 (the default): and alike priors of one task and context joined; 3: "
             "and one prior for each task and context. 2 and 3 are meant for banks above 100 priors; they act on any"},
         Option{"--keep", "NAME", "what level 2 keeps: product (the joint push, the default) or size (a mean prior's)"},
+        Option{"--session", "FILE",
+               "a session that uses BANK: it is decoded, and KL of every level is measured on it beside its bounds"},
         tokenizer,
     };
     static constexpr std::array kWindowOptions{

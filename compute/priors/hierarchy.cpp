@@ -195,6 +195,11 @@ Compressed compress(std::span<const Bank> banks, const IdSpace& ids, const Compr
                      .what = "there is no such level",
                      .expected = "1, 2 or 3",
                      .found = std::to_string(options.level)});
+    if (!(options.threshold >= 0 && options.threshold <= 1))
+        throw Error({.where = "compression",
+                     .what = "the threshold of merging is no cosine that priors can exceed",
+                     .expected = "a number from 0 to 1",
+                     .found = shownNumber(options.threshold)});
     if (ids.foreignIds)
         throw Error({.where = "compression",
                      .what = "the bank was made for another tokenizer, so its ids mean other tokens",
@@ -206,9 +211,14 @@ Compressed compress(std::span<const Bank> banks, const IdSpace& ids, const Compr
     double wholeBits = 0;
     for (const Member& member : members) wholeBits += 32 * static_cast<double>(member.factor.tokens.size());
     out.levels.push_back({.level = 0, .priors = members.size(), .bytes = whole, .merged = {}, .apart = {}});
+    out.before.push_back(out.bank);
     if (ids.tokenizer != nullptr && options.level > 0) out.bank.tokenizer = ids.tokenizer->fingerprint();
     for (int level = 1; level <= options.level; ++level) {
+        const auto stopped = [&](double done) { return options.goOn && !options.goOn(level, done); };
+        if (stopped(0)) return {};
         LevelStep step = stepTo(level, members, options);
+        if (stopped(1)) return {};
+        if (level > 1) out.before.push_back(out.bank);
         members = std::move(step.members);
         out.bank.level = std::max(out.bank.level, level);
         out.bank.priors.clear();

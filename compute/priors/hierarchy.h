@@ -7,10 +7,11 @@
 // (a negative η counts by its size, its sign going to s_i; q and c of what is joined: the means). Level 3: per (task,
 // context), over the priors of all banks, and token the lower weighted median of η α s, absent = 0, weight = quality ×
 // the bank's stake; 0 where 0 lies in the median interval; it stands as Δ under η = 1; one prior alone stays as it is.
-// Priors that are off or unusable stay as they are. Memory: that of the supports, never of the pairs. Shapes: banks of M
-// priors. Errors: Error for a level that is none, ids of another tokenizer, banks of different tokenizers. Thread: any.
-// Source: seed 001, DSO §3; SPEC.md R10.
+// Priors that are off or unusable stay as they are. Memory: that of the supports, never of the pairs. Shapes: banks of
+// M priors. Errors: Error for a level that is none, a threshold that is no cosine from 0 to 1, ids of another
+// tokenizer, banks of different tokenizers. Thread: any. Source: seed 001, DSO §3; SPEC.md R10.
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,6 +33,9 @@ struct CompressOptions {
     int level = 2;
     double threshold = 0.9;
     Keep keep = Keep::Product;
+    /// Asked at every prior that is compared or joined, with the level and how much of it is done (0 to 1, never less
+    /// than before); false: stop. Empty: never asked.
+    std::function<bool(int level, double done)> goOn = {};
 };
 
 struct LevelReport {
@@ -48,7 +52,8 @@ struct LevelReport {
 
 struct Compressed {
     Bank bank;
-    std::vector<LevelReport> levels;  ///< [0..level]
+    std::vector<LevelReport> levels;  ///< [0..level]; asked to stop: empty, and `bank` is of no use
+    std::vector<Bank> before;         ///< [0..level) the bank at each level before, [0] as it was
 };
 /// One bank of all, called by all their names; where two priors, features or unknown keys have one name and differ, the
 /// later one's bank follows it. The stake stays where all have one; else the unknown key "stakes" tells each bank's. Of

@@ -1,6 +1,7 @@
 #include "compute/priors/levels.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 
 #include "compute/printable.h"
@@ -77,6 +78,11 @@ Prior aggregate(const Members& members, const Indices& of) {
 std::string inQuotes(const std::string& name) {
     std::string text(1, '\'');
     return text.append(printable(shortened(name))).append(1, '\'');
+}
+
+std::string shownNumber(double value) {
+    char text[32];
+    return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::general, 3).ptr};
 }
 
 void bound(std::vector<std::string>& sentences, const std::string& what) {

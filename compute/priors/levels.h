@@ -50,6 +50,7 @@ Prior joined(const Members& members, const Indices& of);
 /// A prior of explicit η and Δ as a member beside `first`.
 Member memberOf(Prior prior, const Member& first);
 std::string inQuotes(const std::string& name);
+std::string shownNumber(double value);  ///< three digits
 /// The first 100 of them, then how many more there are.
 void bound(std::vector<std::string>& sentences, const std::string& what);
 

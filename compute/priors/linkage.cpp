@@ -33,14 +33,15 @@ std::int64_t inSteps(double cosine) { return std::llround(cosine * 0x1p40); }
 
 class Linkage {
   public:
-    Linkage(std::span<const SignedSupport> items, double threshold) : m_threshold(inSteps(threshold)) {
+    Linkage(std::span<const SignedSupport> items, double threshold, const GoOn& goOn)
+        : m_threshold(inSteps(threshold)), m_goOn(goOn) {
         addClusters(items, threshold);
         m_dots.resize(m_clusters.size());
     }
 
     std::vector<std::vector<std::size_t>> run() {
-        for (std::size_t i = 0; i < m_clusters.size(); ++i) findNearest(i);
-        for (;;) {
+        for (std::size_t i = 0; i < m_clusters.size(); ++i, ++m_done) findNearest(i);
+        for (; !m_stopped; ++m_done) {
             std::size_t first = m_clusters.size();
             std::int64_t best = m_threshold;
             for (std::size_t i = 0; i < m_clusters.size(); ++i) {
@@ -77,6 +78,9 @@ class Linkage {
         std::size_t nearest = 0;
     };
     std::int64_t m_threshold;
+    const GoOn& m_goOn;
+    bool m_stopped = false;
+    std::size_t m_done = 0;  ///< first searches, then joins: fewer than two a cluster
     std::vector<Cluster> m_clusters;
     /// Who has a token: of many clusters a row of all, which takes no more than some times their postings.
     struct Holders {
@@ -130,6 +134,8 @@ class Linkage {
     }
 
     void findNearest(std::size_t i) {
+        m_stopped = m_stopped || !m_goOn(static_cast<double>(m_done) / static_cast<double>(2 * m_clusters.size()));
+        if (m_stopped) return;
         Cluster& cluster = m_clusters[i];
         bool all = false;
         for (const Part& part : cluster.sum) {
@@ -202,12 +208,13 @@ class Linkage {
 
 bool exceeds(double cosine, double threshold) { return inSteps(cosine) > inSteps(threshold); }
 
-std::vector<std::vector<std::size_t>> averageLinkage(std::span<const SignedSupport> items, double threshold) {
-    return Linkage(items, threshold).run();
+std::vector<std::vector<std::size_t>> averageLinkage(std::span<const SignedSupport> items, double threshold,
+                                                     const GoOn& goOn) {
+    return Linkage(items, threshold, goOn).run();
 }
 
 void forAlike(std::span<const SignedSupport> items, std::span<const std::size_t> cluster, double least,
-              const std::function<void(const Alike&)>& visit) {
+              const std::function<void(const Alike&)>& visit, const GoOn& goOn) {
     std::vector<std::size_t> order(items.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -237,6 +244,7 @@ void forAlike(std::span<const SignedSupport> items, std::span<const std::size_t>
     std::vector<int> common(all.size()), agreeing(all.size());
     std::vector<std::size_t> met;
     for (std::size_t b = 0; b < all.size(); ++b) {
+        if (!goOn(static_cast<double>(b) / static_cast<double>(all.size()))) return;
         const SignedSupport& own = *all[b].support;
         for (std::size_t j = 0; j < own.tokens.size(); ++j) {
             const std::size_t token = numbers.of(own.tokens[j]);

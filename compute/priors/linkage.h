@@ -23,8 +23,12 @@ struct SignedSupport {
     std::vector<std::int8_t> sign;
 };
 
+/// Asked with how much is done, 0 to 1; false: stop. What comes back then is of no use.
+using GoOn = std::function<bool(double done)>;
+
 /// The clusters, each by its members' order, in the order of their first.
-std::vector<std::vector<std::size_t>> averageLinkage(std::span<const SignedSupport> items, double threshold);
+std::vector<std::vector<std::size_t>> averageLinkage(std::span<const SignedSupport> items, double threshold,
+                                                     const GoOn& goOn);
 
 struct Alike {
     std::size_t a = 0, b = 0;  ///< a < b
@@ -33,6 +37,6 @@ struct Alike {
 };
 /// Every pair of different clusters whose overlap exceeds `least`, in no order. `cluster`: of each item.
 void forAlike(std::span<const SignedSupport> items, std::span<const std::size_t> cluster, double least,
-              const std::function<void(const Alike&)>& visit);
+              const std::function<void(const Alike&)>& visit, const GoOn& goOn);
 
 }  // namespace counterpoint::compute

@@ -1,6 +1,5 @@
 // R10 level 2: which priors become one, what they become, and why others that are alike do not.
 #include <algorithm>
-#include <charconv>
 #include <map>
 
 #include "compute/priors/levels.h"
@@ -10,11 +9,6 @@ namespace counterpoint::compute {
 namespace {
 
 constexpr double kRounding = 1e-12;
-
-std::string shown(double value) {
-    char text[32];
-    return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::general, 3).ptr};
-}
 
 struct Merged {
     Prior prior;
@@ -58,17 +52,20 @@ class Apart {
   public:
     Apart(const Members& members, double threshold) : m_members(members), m_threshold(threshold) {}
 
-    void look(std::span<const SignedSupport> supports, const Indices& group, const Indices& cluster) {
+    void look(std::span<const SignedSupport> supports, const Indices& group, const Indices& cluster, const GoOn& goOn) {
         const double close = m_threshold * 5 / 6;
-        forAlike(supports, cluster, close, [&](const Alike& pair) {
-            const bool near = exceeds(pair.cosine, m_threshold), together = group[pair.a] == group[pair.b];
-            if (near)
-                add({together ? Why::Average : Why::Group, pair.cosine, pair});
-            else if (together && exceeds(pair.overlap, m_threshold))
-                add({Why::Signs, pair.overlap, pair});
-            else if (together && pair.cosine > close)
-                add({Why::Cosine, pair.cosine, pair});
-        });
+        forAlike(
+            supports, cluster, close,
+            [&](const Alike& pair) {
+                const bool near = exceeds(pair.cosine, m_threshold), together = group[pair.a] == group[pair.b];
+                if (near)
+                    add({together ? Why::Average : Why::Group, pair.cosine, pair});
+                else if (together && exceeds(pair.overlap, m_threshold))
+                    add({Why::Signs, pair.overlap, pair});
+                else if (together && pair.cosine > close)
+                    add({Why::Cosine, pair.cosine, pair});
+            },
+            goOn);
     }
 
     std::vector<std::string> sentences() const {
@@ -106,16 +103,16 @@ class Apart {
     std::string sentence(const Found& found) const {
         const Member &a = m_members[found.pair.a], &b = m_members[found.pair.b];
         const std::string both = inQuotes(a.prior->name) + " and " + inQuotes(b.prior->name);
-        const std::string alike = " are alike (cosine " + shown(found.pair.cosine) + ")";
+        const std::string alike = " are alike (cosine " + shownNumber(found.pair.cosine) + ")";
         switch (found.why) {
             case Why::Average:
                 return both + alike + " but are not joined: on average what each of them is joined to is not above " +
-                       shown(m_threshold) + ".";
+                       shownNumber(m_threshold) + ".";
             case Why::Signs:
                 return both + " name the same tokens but are not joined: their signs conflict (cosine " +
-                       shown(found.pair.cosine) + ").";
+                       shownNumber(found.pair.cosine) + ").";
             case Why::Cosine:
-                return both + alike + " but are not joined: it is not above " + shown(m_threshold) + ".";
+                return both + alike + " but are not joined: it is not above " + shownNumber(m_threshold) + ".";
             case Why::Group:
                 break;
         }
@@ -155,12 +152,18 @@ LevelStep mergedLevel(const Members& before, const CompressOptions& options) {
     Names names(before);
     std::vector<std::optional<Member>> kept(before.begin(), before.end());
     Indices groupNumber(before.size()), clusterNumber(before.size());
-    std::size_t groups = 0, clusters = 0;
+    std::size_t groups = 0, clusters = 0, linked = 0;
+    // Joining is the first half of the level, telling what stays apart the second.
+    const auto goOn = [&](double share) { return !options.goOn || options.goOn(2, share); };
+    const auto all = static_cast<double>(2 * before.size());
     for (const Indices& group : groupsOf(before, false)) {
         ++groups;
         std::vector<SignedSupport> items;
         for (const std::size_t i : group) items.push_back(supports[i]);
-        for (const Indices& cluster : averageLinkage(items, options.threshold)) {
+        const auto linking = [&](double done) {
+            return goOn((static_cast<double>(linked) + done * static_cast<double>(group.size())) / all);
+        };
+        for (const Indices& cluster : averageLinkage(items, options.threshold, linking)) {
             ++clusters;
             Indices of;
             for (const std::size_t k : cluster) {
@@ -179,10 +182,11 @@ LevelStep mergedLevel(const Members& before, const CompressOptions& options) {
                                      " of what it joins: their signs conflict with equal weight.");
             kept[of.front()] = memberOf(std::move(merged.prior), before[of.front()]);
         }
+        linked += group.size();
     }
     bound(step.apart, "joined priors are without tokens whose signs conflict.");
     Apart apart(before, options.threshold);
-    apart.look(supports, groupNumber, clusterNumber);
+    apart.look(supports, groupNumber, clusterNumber, [&](double done) { return goOn((1 + done) / 2); });
     for (std::string& sentence : apart.sentences()) step.apart.push_back(std::move(sentence));
     for (auto& member : kept)
         if (member) step.members.push_back(std::move(*member));

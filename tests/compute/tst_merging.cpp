@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "tests/support/banks.h"
+#include "tests/support/scratch.h"
 
 using namespace counterpoint::compute;
 using namespace counterpoint::tests;
@@ -129,6 +130,22 @@ class TestMerging : public QObject {
         const Bank above = bankOf({prior("ten", signs(range(0, 10))), prior("eleven", signs(range(0, 11)))});
         QCOMPARE(compressed(above, 2).levels[2].merged, (std::vector<std::vector<std::string>>{{"ten", "eleven"}}));
         QVERIFY(compressed(above, 2).levels[2].apart.empty());  // nothing is said of those that are joined
+    }
+
+    void thresholdIsACosine() {
+        const Bank two = bankOf({prior("a", signs({1, 2})), prior("b", signs({3, 4}))});
+        for (const double threshold : {-1.0, -1e-12, 1.5, std::nan("")}) {
+            CompressOptions options;
+            options.threshold = threshold;
+            const std::string said = errorOf([&] { (void)compress(std::span(&two, 1), {}, options); });
+            QVERIFY2(said.find("threshold") != std::string::npos && said.find("from 0 to 1") != std::string::npos,
+                     said.c_str());
+        }
+        for (const double threshold : {0.0, 1.0}) {
+            CompressOptions options;
+            options.threshold = threshold;
+            QCOMPARE(compress(std::span(&two, 1), {}, options).levels[2].priors, std::size_t(2));
+        }
     }
 
     void merged_data() {

@@ -148,34 +148,18 @@ class TestBankFigures : public QObject {
         const PlotData merged = run.figure("bank_merging");
         QCOMPARE(named(merged, "banks of the session").x, (std::vector<double>{4}));
         QCOMPARE(named(merged, "banks of the session").y, (std::vector<double>{3}));
-        const std::vector<LevelOnTrace> levels = levelsOnTrace(run.trace, 0);
-        QCOMPARE(levels.size(), 4u);
-        QCOMPARE(levels[0].meanKl, 0.0);
-        QCOMPARE(levels[0].priors, 4u);
-        QCOMPARE(levels[2].priors, 3u);
-        QVERIFY(levels[1].meanKl > 0 && levels[1].bytes < levels[0].bytes && levels[2].bytes < levels[1].bytes);
+        const PlotData levels = run.figure("bank_levels");
+        QCOMPARE(levels.series.size(), 4u);
+        QCOMPARE(levels.series[0].y.front(), 0.0);
+        QVERIFY(levels.series[1].y.front() > 0);
+        QVERIFY(levels.series[1].x.front() < levels.series[0].x.front());
+        QVERIFY(levels.series[2].x.front() < levels.series[1].x.front());
+        QVERIFY2(levels.note.ends_with("priors at each level: 4, 4, 3, 3"), levels.note.c_str());
         // Level 1 on the trace is R9's measure of the same steps.
         const PlotData bounds = run.figure("bank_kl_bounds");
         double mean = 0;
         for (const double x : named(bounds, "measured").y) mean += x / static_cast<double>(run.trace.steps.size());
-        QVERIFY2(std::abs(levels[1].meanKl - mean) < 1e-6 * (1 + mean),
-                 qPrintable(QString::number(levels[1].meanKl - mean)));
-        for (const LevelOnTrace& level : levels)
-            QCOMPARE(level.steps, static_cast<std::int64_t>(run.trace.steps.size()));
-    }
-
-    /// What the session says of single priors is part of what a level joins.
-    void levelsWithOverrides() {
-        Run run;
-        run.trace.session.priors[0].overrides = {{"a", {{"enabled", false}}}};
-        run.trace.priors = priorSetOf(run.trace.session, run.trace.tokenizer.get(), 300);
-        const std::vector<LevelOnTrace> levels = levelsOnTrace(run.trace, 0);
-        QCOMPARE(levels[2].priors, 4u);  // a is off and stays apart
-        // b's magnitudes are equal and c's are not: one bit costs what c loses.
-        QVERIFY(levels[1].meanKl > 0);
-        run.trace.session.priors[0].overrides = {{"a", {{"eta", 0.0}}}, {"c", {{"eta", 0.0}}}};
-        run.trace.priors = priorSetOf(run.trace.session, run.trace.tokenizer.get(), 300);
-        QVERIFY(levelsOnTrace(run.trace, 0)[1].meanKl < 1e-20);
+        QVERIFY(std::abs(levels.series[1].y.front() - mean) < 1e-6 * (1 + mean));
     }
 
     /// A point for each prior with a support: bytes exact over bytes one-bit.

@@ -1,0 +1,260 @@
+#include "model/bankcompress.h"
+
+#include "compute/error.h"
+#include "compute/priors/onebit.h"
+#include "model/bankrows.h"
+#include "model/shownnumber.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <set>
+#include <tuple>
+
+namespace counterpoint::model {
+
+using compute::Bank;
+using compute::Prior;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+/// The bank as the session has it act: what it says of single priors is theirs, so that a level joins what acts as it acts.
+BankPtr withOverrides(const BankEntry& entry) {
+    const compute::PriorOverrides overrides = readOverrides(entry.overrides, "bank '" + entry.bank + "'");
+    if (overrides.empty()) return entry.content;
+    Bank bank = *entry.content;
+    for (compute::PriorPtr& prior : bank.priors) {
+        const auto own = overrides.find(prior->name);
+        if (own == overrides.end()) continue;
+        Prior changed = *prior;
+        if (own->second.eta) changed.eta = own->second.eta;
+        changed.enabled = own->second.enabled.value_or(changed.enabled);
+        prior = std::make_shared<const Prior>(std::move(changed));
+    }
+    return std::make_shared<const Bank>(std::move(bank));
+}
+
+void add(MeanAndMost& to, double value) {
+    to.mean += value;
+    to.most = std::max(to.most, value);
+}
+
+/// Tells progress, a few times a second, with a rate.
+class Teller {
+  public:
+    Teller(const std::function<void(const Progress&)>& progress, std::string what, std::string unit, double all)
+        : m_progress(progress), m_what(std::move(what)), m_unit(std::move(unit)), m_all(all) {
+        if (m_progress) m_progress({m_what, 0, {}});
+    }
+    void tell(double share) {
+        const auto now = Clock::now();
+        if (!m_progress || now - m_told < std::chrono::milliseconds(100)) return;
+        m_told = now;
+        const double seconds = std::chrono::duration<double>(now - m_since).count();
+        m_progress({m_what, share, shownNumber(share * m_all / seconds, 0) + " " + m_unit + "/s"});
+    }
+
+  private:
+    const std::function<void(const Progress&)>& m_progress;
+    std::string m_what, m_unit;
+    double m_all;
+    Clock::time_point m_since = Clock::now(), m_told = m_since;
+};
+
+/// Every level's KL in one pass over the trace's rows.
+void measure(const CompressionInput& input, CompressionReport& report, const std::function<void(const Progress&)>& progress,
+             const std::stop_token& stop) {
+    const Trace& trace = *input.trace;
+    const auto setOf = [&](const BankEntry& entry) {
+        Session session = trace.session;
+        session.priors.at(input.bank) = entry;
+        return priorSetOf(session, trace.tokenizer.get(), trace.store->vocabulary());
+    };
+    const PriorSetPtr exact = setOf(input.entry);
+    std::vector<PriorSetPtr> others;
+    for (std::size_t level = 1; level < report.levels.size(); ++level) {
+        if (stop.stop_requested()) return;
+        BankEntry entry = input.entry;
+        entry.content = report.levels[level].bank;
+        entry.overrides = OrderedJson::object();
+        others.push_back(setOf(entry));
+    }
+    report.levels.front().onTrace.emplace();
+    Teller teller(progress, "KL on the trace", "positions", static_cast<double>(trace.steps.size()));
+    std::vector<LevelKl> sums(others.size());
+    PriorsAt at;
+    forEachRow(trace, exact.get(), stop,
+               [&](compute::Position p, const compute::ContextText& text, const PriorsAt& priors, const auto& stages,
+                   const compute::Recipe& recipe) {
+                   const auto ofBank = [&](std::size_t m) { return exact->members()[m].bank == input.bank; };
+                   report.matched += std::ranges::any_of(priors.matching, ofBank);
+                   for (std::size_t i = 0; i < others.size(); ++i) {
+                       at.look(others[i].get(), text, p);
+                       const compute::OneBitDrift drift =
+                           compute::driftBetween<float>(priors.terms, at.terms, recipe.temperature, stages.temperature);
+                       add(sums[i].kl, drift.kl);
+                       add(sums[i].normBound, drift.normBound);
+                       add(sums[i].rangeBound, drift.rangeBound);
+                   }
+                   ++report.positions;
+                   teller.tell(static_cast<double>(report.positions) / static_cast<double>(trace.steps.size()));
+               });
+    const auto n = static_cast<double>(std::max<std::int64_t>(report.positions, 1));
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+        for (MeanAndMost* of : {&sums[i].kl, &sums[i].normBound, &sums[i].rangeBound}) of->mean /= n;
+        report.levels[i + 1].onTrace = sums[i];
+    }
+}
+
+}  // namespace
+
+std::vector<PriorOneBit> oneBitOfPriors(const Bank& bank, const compute::IdSpace& ids) {
+    const compute::BankBytes exact = compute::bytesOf(bank, ids, true), small = compute::bytesOf(bank, ids, false);
+    std::vector<PriorOneBit> all;
+    for (std::size_t i = 0; i < bank.priors.size(); ++i) {
+        const Prior& prior = *bank.priors[i];
+        const compute::Factor factor = compute::resolve(prior, ids);
+        const compute::OneBit bit = compute::oneBit(factor.delta);
+        PriorOneBit& one = all.emplace_back();
+        one.name = prior.name;
+        one.support = factor.delta.size();
+        for (const double d : factor.delta) {
+            one.squares += d * d;
+            one.promoted += d > 0;
+            (d > 0 ? one.plus : one.minus) += std::abs(d);
+        }
+        if (one.promoted > 0) one.plus /= static_cast<double>(one.promoted);
+        if (one.promoted < one.support) one.minus /= static_cast<double>(one.support - one.promoted);
+        one.alpha = bit.alpha;
+        one.squaredError = bit.squaredError;
+        one.bytes = small.prior[i];
+        one.exactBytes = exact.prior[i];
+        one.acts = prior.enabled && !prior.unusable && etaOf(prior).eta != 0 && one.support > 0;
+        one.problems = prior.problems;
+        one.problems.insert(one.problems.end(), factor.problems.begin(), factor.problems.end());
+    }
+    return all;
+}
+
+CompressionInput compressionInput(const Session& session, std::size_t bank, const Trace* trace,
+                                  std::shared_ptr<const compute::Tokenizer> tokenizer) {
+    CompressionInput input;
+    input.entry = session.priors.at(bank);
+    input.bank = bank;
+    input.tokenizer = trace != nullptr && trace->tokenizer ? trace->tokenizer : std::move(tokenizer);
+    input.vocabulary = trace != nullptr && trace->store ? trace->store->vocabulary() : -1;
+    if (trace == nullptr || trace->steps.empty()) {
+        input.unmeasured = "KL is measured on a trace, and there is none yet: press Generate.";
+    } else if (const auto aligned = alignedTo(session, trace->sources); !aligned) {
+        input.unmeasured = "KL is not measured: the rack has changed since the trace was decoded; generate a new one.";
+    } else if (!input.entry.enabled || input.entry.weight == 0) {
+        input.unmeasured = "KL is not measured: the bank is off in this session; switch it on and give it a weight.";
+    } else {
+        auto copy = std::make_shared<Trace>(*trace);
+        copy->session = *aligned;
+        input.trace = std::move(copy);
+    }
+    return input;
+}
+
+bool sameInput(const CompressionInput& a, const CompressionInput& b) {
+    const auto options = [](const CompressionInput& x) {
+        return std::tuple(x.options.level, x.options.threshold, x.options.keep, x.vocabulary, x.tokenizer, x.bank, x.unmeasured);
+    };
+    if (options(a) != options(b) || a.entry != b.entry || (a.trace == nullptr) != (b.trace == nullptr)) return false;
+    if (a.trace == nullptr) return true;
+    const Trace &x = *a.trace, &y = *b.trace;
+    return x.id == y.id && x.steps.size() == y.steps.size() && x.tokens == y.tokens && x.store == y.store &&
+           x.session.rule == y.session.rule && x.session.decoding == y.session.decoding &&
+           x.session.specialists == y.session.specialists && x.session.priors == y.session.priors;
+}
+
+std::optional<CompressionReport> compressionReport(const CompressionInput& input,
+                                                   const std::function<void(const Progress&)>& progress,
+                                                   const std::stop_token& stop) {
+    if (!input.entry.content)
+        throw compute::Error({.where = "bank '" + input.entry.bank + "'", .what = "it was not read, so there is nothing to compress",
+                              .expected = {}, .found = {}, .advice = {}, .details = {}});
+    const BankPtr acting = withOverrides(input.entry);
+    const compute::IdSpace ids = idsFor(*acting, input.tokenizer.get(), input.vocabulary);
+    compute::CompressOptions options = input.options;
+    std::optional<Teller> teller;
+    int telling = 0;
+    options.goOn = [&](int level, double share) {
+        if (level != telling)
+            teller.emplace(progress, "Level " + std::to_string(level), "priors", static_cast<double>(acting->priors.size()));
+        telling = level;
+        teller->tell(share);
+        return !stop.stop_requested();
+    };
+    compute::Compressed made = compute::compress(std::span(acting.get(), 1), ids, options);
+    if (made.levels.empty()) return std::nullopt;
+    CompressionReport report;
+    report.name = acting->name;
+    report.unmeasured = input.unmeasured;
+    report.priors = oneBitOfPriors(*acting, ids);
+    double whole = 0;
+    for (const PriorOneBit& one : report.priors) whole += one.acts ? one.squares : 0;
+    made.before.push_back(std::move(made.bank));
+    for (std::size_t level = 0; level < made.levels.size(); ++level) {
+        CompressionLevel& one = report.levels.emplace_back();
+        one.report = std::move(made.levels[level]);
+        one.bank = std::make_shared<const Bank>(std::move(made.before[level]));
+        const bool errs = one.report.squaredError != 0;  // NaN at levels 2 and 3
+        one.errorShare = errs ? one.report.squaredError / whole : 0;
+    }
+    if (input.trace) measure(input, report, progress, stop);
+    if (stop.stop_requested()) return std::nullopt;
+    return report;
+}
+
+PlotData levelsPlot(const CompressionReport& report) {
+    PlotData plot;
+    plot.x.title = "Bytes on disk";
+    plot.y.title = "Mean KL (nats)";
+    plot.empty = report.unmeasured;
+    if (!plot.empty.empty()) return plot;
+    constexpr std::array kNames{"as it is", "level 1: one bit", "level 2: merged", "level 3: aggregated"};
+    std::string counts;
+    for (const CompressionLevel& level : report.levels) {
+        Series point;
+        point.name = kNames.at(static_cast<std::size_t>(level.report.level));
+        point.colour = level.report.level;
+        point.kind = SeriesKind::Points;
+        point.x.push_back(static_cast<double>(level.report.bytes));
+        point.y.push_back(level.onTrace->kl.mean);
+        plot.series.push_back(std::move(point));
+        counts += (counts.empty() ? "" : ", ") + std::to_string(level.report.priors);
+    }
+    plot.note = "KL(bank as it is‖at the level); bank '" + report.name + "'; priors at each level: " + counts;
+    return plot;
+}
+
+Session withCompressed(Session session, std::size_t bank, BankPtr level, const std::string& file) {
+    BankEntry& entry = session.priors.at(bank);
+    entry.bank = file;
+    entry.content = std::move(level);
+    entry.overrides = OrderedJson::object();
+    return session;
+}
+
+std::string levelFile(const Session& session, std::size_t bank, int level) {
+    const std::filesystem::path own = session.priors.at(bank).bank;
+    std::string stem = own.filename().string();
+    for (const char* end : {".safetensors", ".json", ".bank"})
+        if (stem.ends_with(end)) stem.resize(stem.size() - std::string_view(end).size());
+    stem += ".level" + std::to_string(level);
+    std::set<std::filesystem::path> taken;
+    for (const BankEntry& entry : session.priors) taken.insert(session.resolve(entry.bank));
+    std::error_code none;
+    for (int n = 1;; ++n) {
+        std::filesystem::path file = own;
+        file.replace_filename(stem + (n > 1 ? "." + std::to_string(n) : "") + ".bank.safetensors");
+        const std::filesystem::path resolved = session.resolve(file.string());
+        if (!taken.contains(resolved) && !std::filesystem::exists(resolved, none)) return file.string();
+    }
+}
+
+}  // namespace counterpoint::model

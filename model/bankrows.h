@@ -1,0 +1,34 @@
+#pragma once
+// What everything about banks on a trace shares: whose ids count, and the trace's rows with the priors that acted there.
+// Errors: none. Thread: any (a trace that nobody changes).
+
+#include "compute/composition/compose.h"
+#include "model/banks.h"
+#include "model/trace.h"
+
+#include <stop_token>
+
+namespace counterpoint::model {
+
+/// `vocabulary`: of the rows, where there is no tokenizer to say it; −1: unknown.
+inline compute::IdSpace idsFor(const compute::Bank& bank, const compute::Tokenizer* tokenizer, std::int64_t vocabulary) {
+    const bool foreign = bank.tokenizer && tokenizer != nullptr && *bank.tokenizer != tokenizer->fingerprint();
+    return {tokenizer, tokenizer != nullptr ? tokenizer->size() : vocabulary, foreign};
+}
+
+/// Every step's row at stage temperature with the priors of `set` that acted there.
+template <class Use>
+void forEachRow(const Trace& trace, const compute::PriorSet* set, const std::stop_token& stop, const Use& use) {
+    const compute::Recipe recipe = toRecipe(trace.session, trace.stopIds, 0);
+    const compute::ContextText text = contextOf(trace);
+    compute::Stages<float> stages;
+    PriorsAt priors;
+    for (const StepPtr& step : trace.steps) {
+        if (stop.stop_requested()) return;
+        priors.look(set, text, step->position);
+        compute::compose<float>(recipe, priors.terms, trace.store->rows(step->position), stages);
+        use(step->position, text, priors, stages, recipe);
+    }
+}
+
+}  // namespace counterpoint::model
