@@ -3,6 +3,7 @@
 #include "app/mainwindow.h"
 #include "widgets/attempt.h"
 #include "widgets/bankname.h"
+#include "widgets/compressdialog.h"
 #include "widgets/priorspanel.h"
 
 namespace counterpoint::app {
@@ -130,6 +131,16 @@ void MainWindow::buildPriorActions() {
            .run = [this, banks] {
                ask(true, false, tr("Save bank"), banks, [this](const fs::path& file) { saveBank(file); });
            }});
+    a.add({.id = "priors.compress",
+           .menu = priors,
+           .text = tr("Compress bank…"),
+           .help = tr("What one bit, merging and aggregating keep of the bank and cost on the present trace"),
+           .keys = {},
+           .glyph = Glyph::Compress,
+           .run = [this] {
+               if (m_priors->bank() >= 0)
+                   widgets::openCompressDialog(m_document, static_cast<std::size_t>(m_priors->bank()), this);
+           }});
     a.add({.id = "priors.find",
            .menu = priors,
            .text = tr("Find prior"),
@@ -155,8 +166,8 @@ void MainWindow::buildPriorActions() {
         const auto& entries = m_document.session().priors;
         const bool read = bank >= 0 && static_cast<std::size_t>(bank) < entries.size() &&
                           entries[static_cast<std::size_t>(bank)].content != nullptr;
-        m_actions->action("priors.save")->setEnabled(read);
-        m_actions->action("priors.saveAs")->setEnabled(read);
+        for (const char* id : {"priors.save", "priors.saveAs", "priors.compress"})
+            m_actions->action(QLatin1String(id))->setEnabled(read);
     };
     connect(m_priors, &widgets::PriorsPanel::commandsChanged, this, enable);
     enable();
@@ -165,13 +176,29 @@ void MainWindow::buildPriorActions() {
         for (const char* id : ids) all.push_back(id == nullptr ? nullptr : a.action(QLatin1String(id)));
         return all;
     };
-    m_priors->setActions({.bank = actions({"priors.open", "priors.save"}),
+    m_priors->setActions({.bank = actions({"priors.open", "priors.save", "priors.compress"}),
                           .priors = actions({"priors.new", "priors.duplicate", "priors.mute", "priors.solo"}),
-                          .menu = actions({"priors.new",     "priors.duplicate", "priors.split",  "priors.delete",
-                                           nullptr,          "priors.mute",      "priors.solo",   "priors.resetEta",
-                                           nullptr,          "priors.up",        "priors.down",   nullptr,
-                                           "priors.promote", "priors.demote",    nullptr,         "priors.open",
-                                           "priors.newBank", "priors.save",      "priors.saveAs", "priors.removeBank"}),
+                          .menu = actions({"priors.new",
+                                           "priors.duplicate",
+                                           "priors.split",
+                                           "priors.delete",
+                                           nullptr,
+                                           "priors.mute",
+                                           "priors.solo",
+                                           "priors.resetEta",
+                                           nullptr,
+                                           "priors.up",
+                                           "priors.down",
+                                           nullptr,
+                                           "priors.promote",
+                                           "priors.demote",
+                                           nullptr,
+                                           "priors.open",
+                                           "priors.newBank",
+                                           "priors.save",
+                                           "priors.saveAs",
+                                           "priors.compress",
+                                           "priors.removeBank"}),
                           .empty = actions({"priors.open", "priors.newBank"})});
 }
 

@@ -1,6 +1,7 @@
 #include "model/bankcompress.h"
 
 #include "compute/error.h"
+#include "compute/printable.h"
 #include "compute/priors/onebit.h"
 #include "model/bankrows.h"
 #include "model/shownnumber.h"
@@ -19,6 +20,8 @@ using compute::Prior;
 using Clock = std::chrono::steady_clock;
 
 namespace {
+
+constexpr std::size_t kShownMerges = 500, kShownNames = 20;
 
 /// The bank as the session has it act: what it says of single priors is theirs, so that a level joins what acts as it acts.
 BankPtr withOverrides(const BankEntry& entry) {
@@ -212,11 +215,13 @@ std::optional<CompressionReport> compressionReport(const CompressionInput& input
 
 PlotData levelsPlot(const CompressionReport& report) {
     PlotData plot;
+    plot.id = "bank_levels";
+    plot.title = "KL against bytes";
     plot.x.title = "Bytes on disk";
     plot.y.title = "Mean KL (nats)";
     plot.empty = report.unmeasured;
     if (!plot.empty.empty()) return plot;
-    constexpr std::array kNames{"as it is", "level 1: one bit", "level 2: merged", "level 3: aggregated"};
+    constexpr std::array kNames{"as it is", "one bit", "merged", "aggregated"};
     std::string counts;
     for (const CompressionLevel& level : report.levels) {
         Series point;
@@ -228,8 +233,32 @@ PlotData levelsPlot(const CompressionReport& report) {
         plot.series.push_back(std::move(point));
         counts += (counts.empty() ? "" : ", ") + std::to_string(level.report.priors);
     }
-    plot.note = "KL(bank as it is‖at the level); bank '" + report.name + "'; priors at each level: " + counts;
+    plot.note = "Bank '" + report.name + "'; priors at each level: " + counts;
     return plot;
+}
+
+std::string mergesText(const CompressionReport& report) {
+    std::string text;
+    for (const CompressionLevel& level : report.levels) {
+        const compute::LevelReport& made = level.report;
+        if (made.level < 2) continue;
+        const std::size_t before = report.levels[static_cast<std::size_t>(made.level - 1)].report.priors;
+        text += (text.empty() ? "" : "\n") + std::string("Level ") + std::to_string(made.level) + ": " +
+                std::to_string(before) + " priors became " + std::to_string(made.priors) + ".\n";
+        if (made.merged.empty()) text += "• Nothing was joined.\n";
+        for (std::size_t i = 0; i < std::min(made.merged.size(), kShownMerges); ++i) {
+            const auto& names = made.merged[i];
+            text += "• Joined: ";
+            for (std::size_t n = 0; n < std::min(names.size(), kShownNames); ++n)
+                text += (n > 0 ? ", '" : "'") + compute::printable(names[n]) + "'";
+            if (names.size() > kShownNames) text += " and " + std::to_string(names.size() - kShownNames) + " more";
+            text += ".\n";
+        }
+        if (made.merged.size() > kShownMerges)
+            text += "• " + std::to_string(made.merged.size() - kShownMerges) + " more groups were joined.\n";
+        for (const std::string& apart : made.apart) text += "• " + apart + "\n";
+    }
+    return text;
 }
 
 Session withCompressed(Session session, std::size_t bank, BankPtr level, const std::string& file) {

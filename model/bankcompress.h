@@ -76,6 +76,9 @@ std::optional<CompressionReport> compressionReport(const CompressionInput& input
 /// Mean KL against bytes, a point for each level.
 PlotData levelsPlot(const CompressionReport& report);
 
+/// What levels 2 and 3 joined, and what stays apart and why: a sentence a line, the first 500 of a level.
+std::string mergesText(const CompressionReport& report);
+
 /// The session with a level's bank in the place of bank `bank`, under `file` (as an entry writes it), without the overrides,
 /// which are part of it. Its content is not written anywhere.
 Session withCompressed(Session session, std::size_t bank, BankPtr level, const std::string& file);

@@ -90,6 +90,8 @@ class Document : public QObject {
     bool bankModified(std::size_t bank) const;         ///< it is not as its file
     /// Writes the bank of an entry to `file` (its own when empty); the entry names that file from then on. Throws Error.
     void saveBank(std::size_t bank, const std::filesystem::path& file = {});
+    /// Writes a bank to a file that no entry of the rack names; Error where one does. An entry that gets both is not modified.
+    void saveOther(const BankPtr& bank, const std::filesystem::path& file);
     /// Puts a bank's file at the end of the rack; it is read like a source. Throws Error where it is there already.
     void addBank(const std::filesystem::path& file);
     const std::shared_ptr<const compute::Tokenizer>& tokenizer() const;   ///< of what is loaded; null: none
@@ -142,6 +144,7 @@ class Document : public QObject {
     Trace* present();
     void followEnd();
     BankPtr bankOnDisk(const std::string& path) const;
+    void writeBankFile(const BankPtr& bank, const std::filesystem::path& target);
     void watchStuck();              ///< offers to restart, and withdraws the offer
     void settle(bool decodeQuiet, bool analysisQuiet);   ///< after the outbox was emptied: what a quiet lane left open is over
     void on(const SourceLoaded& event);

@@ -93,20 +93,34 @@ void Document::addSpecialist(const fs::path& file) {
 const std::shared_ptr<const compute::Tokenizer>& Document::tokenizer() const { return m_private->tokenizer; }
 
 void Document::saveBank(std::size_t bank, const fs::path& file) {
-    Private& p = *m_private;
     Session session = m_session;
     BankEntry& entry = session.priors.at(bank);
     if (!entry.content) return;
     const fs::path target = file.empty() ? session.resolve(entry.bank) : fs::absolute(file).lexically_normal();
-    const auto size = p.tokenizer ? p.tokenizer->size() : -1;
-    compute::writeBank(*entry.content, target, {p.tokenizer.get(), size, false});
-    p.banks[target.string()] = {.path = target.string(), .bank = entry.content, .problem = {}, .warnings = {}};
+    writeBankFile(entry.content, target);
     if (target == session.resolve(entry.bank)) {
         Q_EMIT sessionChanged();
         return;
     }
     entry.bank = target.string();
     setSession(std::move(session));
+}
+
+void Document::saveOther(const BankPtr& bank, const fs::path& file) {
+    const fs::path target = fs::absolute(file).lexically_normal();
+    std::error_code none;
+    for (const BankEntry& entry : m_session.priors)
+        if (const fs::path own = m_session.resolve(entry.bank); own == target || fs::equivalent(own, target, none))
+            throw compute::Error({.where = target.string(), .what = "this is a bank of the rack, which would be lost", .expected = {},
+                                  .found = {}, .advice = "give another file", .details = {}});
+    writeBankFile(bank, target);
+}
+
+void Document::writeBankFile(const BankPtr& bank, const fs::path& target) {
+    Private& p = *m_private;
+    const auto size = p.tokenizer ? p.tokenizer->size() : -1;
+    compute::writeBank(*bank, target, {p.tokenizer.get(), size, false});
+    p.banks[target.string()] = {.path = target.string(), .bank = bank, .problem = {}, .warnings = {}};
 }
 
 void Document::addBank(const fs::path& file) {

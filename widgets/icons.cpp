@@ -112,6 +112,11 @@ void draw(QPainter& p, Glyph glyph) {
         case Glyph::Chevron:
             line({{4, 6}, {8, 10}, {12, 6}});
             break;
+        case Glyph::Compress:
+            line({{2.5, 8}, {13.5, 8}});
+            line({{5.5, 3}, {8, 5.5}, {10.5, 3}});
+            line({{5.5, 13}, {8, 10.5}, {10.5, 13}});
+            break;
     }
 }
 

@@ -27,7 +27,8 @@ enum class Glyph {
     Close,
     Copy,
     Float,
-    Chevron
+    Chevron,
+    Compress
 };
 
 QIcon lineIcon(Glyph glyph);
