@@ -1,5 +1,6 @@
 // R10 level 2: what is joined against average linkage by its definition, what it becomes, and why others stay apart.
 #include <cmath>
+#include <utility>
 
 #include "tests/support/banks.h"
 #include "tests/support/scratch.h"
@@ -146,6 +147,31 @@ class TestMerging : public QObject {
             options.threshold = threshold;
             QCOMPARE(compress(std::span(&two, 1), {}, options).levels[2].priors, std::size_t(2));
         }
+    }
+
+    void itStopsWhileItJoins() {
+        std::mt19937_64 random(3);
+        const Bank bank = randomBank(random, 200, 12);
+        int asked = 0;
+        CompressOptions options;
+        options.goOn = [&](int level, double done) { return level < 2 || done == 0 || ++asked < 50; };
+        const Compressed made = compress(std::span(&bank, 1), {}, options);
+        QVERIFY2(made.levels.empty() && asked >= 50 && asked < 65, qPrintable(QString::number(asked)));
+    }
+
+    void progressGoesForward() {
+        std::mt19937_64 random(4);
+        const Bank bank = randomBank(random, 300, 12);
+        CompressOptions options;
+        double last = 0;
+        int asked = 0;
+        options.goOn = [&](int level, double done) {
+            if (level != 2) return true;
+            ++asked;
+            return done <= 1 && done >= std::exchange(last, done);
+        };
+        QVERIFY(!compress(std::span(&bank, 1), {}, options).levels.empty());
+        QVERIFY2(asked > 300 && last == 1, qPrintable(QString::number(asked)));
     }
 
     void merged_data() {
