@@ -3,11 +3,9 @@
 #include <QApplication>
 #include <QFileDialog>
 #include <QHeaderView>
-#include <QSplitter>
 #include <random>
 #include <set>
 
-#include "compute/error.h"
 #include "compute/files/atomicfile.h"
 #include "tests/model/scripted.h"
 #include "tests/support/banks.h"
@@ -59,7 +57,7 @@ struct Opened {
         compute::writeFile(folder / "letters.bank.json", kBank);
         compute::writeFile(folder / "wrong.bank.json", kWrong);
         if (withLarge) compute::writeBank(large(), folder / "large.bank.safetensors");
-        document = std::make_unique<model::Document>(nullptr, opener({{"model", script()}}));
+        document = std::make_unique<model::Document>(nullptr, opener(three()));
         model::Session session = sessionOf({"model"});
         session.file = folder / "s.session.json";
         for (const char* name : {"letters.bank.json", "wrong.bank.json"}) session.priors.emplace_back().bank = name;
@@ -74,11 +72,6 @@ struct Opened {
             dialog = window->findChild<CompressDialog*>("compressDialog");
             QVERIFY(dialog != nullptr && dialog->isVisible() && !dialog->isModal());
         }();
-    }
-    static Script script() {
-        Script script;
-        script.logits = mixing(5);
-        return script;
     }
     void generate() const {
         document->generate();
