@@ -17,7 +17,7 @@ namespace counterpoint::widgets {
 namespace {
 
 constexpr double kDefaultThreshold = 0.9;
-constexpr int kDefaultLevel = 2, kLeastWidth = 1000;
+constexpr int kDefaultLevel = 2, kLeastWidth = 1130;
 
 QString words(const std::string& text) { return QString::fromStdString(text); }
 
@@ -169,7 +169,7 @@ QWidget* CompressDialog::makeShown() {
     m_tabs->addTab(priors, tr("Priors under one bit"));
     m_tabs->addTab(m_merges, tr("Joined and not joined"));
     halves->addWidget(m_tabs);
-    halves->setSizes({440, 720});
+    halves->setSizes({420, 720});
     halves->setStretchFactor(1, 1);
     column->addWidget(halves, 1);
     return box;

@@ -37,6 +37,7 @@ void CompressWork::ask(model::CompressionInput input) {
     }
     m_failure.clear();
     m_stopped = false;
+    if (input.bank != m_input.bank) m_report.reset();
     m_box = std::make_shared<Box>();
     m_box->input = std::move(input);
     m_progress = m_box->progress;
@@ -84,7 +85,7 @@ void CompressWork::look() {
     if (m_next) return ask(*std::exchange(m_next, std::nullopt));
     m_failure = box->failure;
     m_stopped = !box->report && m_failure.empty();
-    if (!m_failure.empty()) m_report.reset();  // its bank is not the one that was asked for
+    if (!m_failure.empty()) m_report.reset();
     if (box->report) {
         m_report = std::make_shared<const model::CompressionReport>(std::move(*box->report));
         m_input = std::move(box->input);

@@ -24,7 +24,7 @@ class CompressWork : public QObject {
     void stop();
     bool working() const { return m_box != nullptr; }
     const model::Progress& progress() const { return m_progress; }
-    /// The last one that came to its end, and what it is of; null: none yet, or the last one failed.
+    /// The last one of the bank that came to its end, and what it is of; null: none yet, or the last one failed.
     const std::shared_ptr<const model::CompressionReport>& report() const { return m_report; }
     const model::CompressionInput& input() const { return m_input; }
     const std::string& failure() const { return m_failure; }  ///< of the last time; its sentence
