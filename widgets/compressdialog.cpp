@@ -17,7 +17,7 @@ namespace counterpoint::widgets {
 namespace {
 
 constexpr double kDefaultThreshold = 0.9;
-constexpr int kDefaultLevel = 2, kLeastWidth = 1130;
+constexpr int kDefaultLevel = 2, kLeastWidth = 1100;
 
 QString words(const std::string& text) { return QString::fromStdString(text); }
 
@@ -301,7 +301,7 @@ void CompressDialog::refresh() {
         refreshProblems();
         model::PlotData plot;
         if (m_shown) plot = model::levelsPlot(*m_shown);
-        if (!m_shown) plot.empty = "Nothing computed.";
+        if (!m_shown) plot.empty = m_work->working() ? "Being computed." : "Nothing computed.";
         m_plot->setPlot(std::move(plot));
         m_merges->setPlainText(m_shown ? words(model::mergesText(*m_shown)) : QString());
     }

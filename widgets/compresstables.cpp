@@ -65,11 +65,11 @@ void fillLevels(QTableWidget& table, const model::CompressionReport* report) {
                    head(tr("Sq. error"), tr("Σ(Δ − α·sign Δ)² over the priors that act"), number),
                    head(tr("of ΣΔ² (%)"), tr("The squared error as a share of ΣΔ²"), number),
                    head(tr("KL mean (nats)"), tr("KL(exact‖level): ") + mean, number),
-                   head(tr("KL max (nats)"), tr("KL(exact‖level): ") + most, number),
+                   head(tr("max (nats)"), tr("KL(exact‖level): ") + most, number),
                    head(tr("¼‖d‖² mean (nats)"), tr("The first bound of KL: ") + mean, number),
-                   head(tr("¼‖d‖² max (nats)"), tr("The first bound of KL: ") + most, number),
+                   head(tr("max (nats)"), tr("The first bound of KL: ") + most, number),
                    head(tr("range²/8 mean (nats)"), tr("The second bound, (max d − min d)²/8: ") + mean, number),
-                   head(tr("range²/8 max (nats)"), tr("The second bound, (max d − min d)²/8: ") + most, number)},
+                   head(tr("max (nats)"), tr("The second bound, (max d − min d)²/8: ") + most, number)},
                   kLevelRows);
     for (int row = 0; row < kLevelRows; ++row) {
         setText(table, row, 0, QString::fromUtf8(kLevelNames[static_cast<std::size_t>(row)]), Ink::Normal);
