@@ -1,17 +1,17 @@
 #include "model/bankcompress.h"
 
-#include "compute/error.h"
-#include "compute/printable.h"
-#include "compute/priors/onebit.h"
-#include "model/bankrows.h"
-#include "model/shownnumber.h"
-
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
 #include <set>
 #include <tuple>
+
+#include "compute/error.h"
+#include "compute/printable.h"
+#include "compute/priors/onebit.h"
+#include "model/bankrows.h"
+#include "model/shownnumber.h"
 
 namespace counterpoint::model {
 
@@ -23,7 +23,8 @@ namespace {
 
 constexpr std::size_t kShownMerges = 500, kShownNames = 20;
 
-/// The bank as the session has it act: what it says of single priors is theirs, so that a level joins what acts as it acts.
+/// The bank as the session has it act: what it says of single priors is theirs, so that a level joins what acts as it
+/// acts.
 BankPtr withOverrides(const BankEntry& entry) {
     const compute::PriorOverrides overrides = readOverrides(entry.overrides, "bank '" + entry.bank + "'");
     if (overrides.empty()) return entry.content;
@@ -67,8 +68,8 @@ class Teller {
 };
 
 /// Every level's KL in one pass over the trace's rows.
-void measure(const CompressionInput& input, CompressionReport& report, const std::function<void(const Progress&)>& progress,
-             const std::stop_token& stop) {
+void measure(const CompressionInput& input, CompressionReport& report,
+             const std::function<void(const Progress&)>& progress, const std::stop_token& stop) {
     const Trace& trace = *input.trace;
     const auto setOf = [&](const BankEntry& entry) {
         Session session = trace.session;
@@ -164,7 +165,8 @@ CompressionInput compressionInput(const Session& session, std::size_t bank, cons
 
 bool sameInput(const CompressionInput& a, const CompressionInput& b) {
     const auto options = [](const CompressionInput& x) {
-        return std::tuple(x.options.level, x.options.threshold, x.options.keep, x.vocabulary, x.tokenizer, x.bank, x.unmeasured);
+        return std::tuple(x.options.level, x.options.threshold, x.options.keep, x.vocabulary, x.tokenizer, x.bank,
+                          x.unmeasured);
     };
     if (options(a) != options(b) || a.entry != b.entry || (a.trace == nullptr) != (b.trace == nullptr)) return false;
     if (a.trace == nullptr) return true;
@@ -178,8 +180,12 @@ std::optional<CompressionReport> compressionReport(const CompressionInput& input
                                                    const std::function<void(const Progress&)>& progress,
                                                    const std::stop_token& stop) {
     if (!input.entry.content)
-        throw compute::Error({.where = "bank '" + input.entry.bank + "'", .what = "it was not read, so there is nothing to compress",
-                              .expected = {}, .found = {}, .advice = {}, .details = {}});
+        throw compute::Error({.where = "bank '" + input.entry.bank + "'",
+                              .what = "it was not read, so there is nothing to compress",
+                              .expected = {},
+                              .found = {},
+                              .advice = {},
+                              .details = {}});
     const BankPtr acting = withOverrides(input.entry);
     const compute::IdSpace ids = idsFor(*acting, input.tokenizer.get(), input.vocabulary);
     compute::CompressOptions options = input.options;
@@ -187,7 +193,8 @@ std::optional<CompressionReport> compressionReport(const CompressionInput& input
     int telling = 0;
     options.goOn = [&](int level, double share) {
         if (level != telling)
-            teller.emplace(progress, "Level " + std::to_string(level), "priors", static_cast<double>(acting->priors.size()));
+            teller.emplace(progress, "Level " + std::to_string(level), "priors",
+                           static_cast<double>(acting->priors.size()));
         telling = level;
         teller->tell(share);
         return !stop.stop_requested();

@@ -1,17 +1,18 @@
 #pragma once
-// What everything about banks on a trace shares: whose ids count, and the trace's rows with the priors that acted there.
-// Errors: none. Thread: any (a trace that nobody changes).
+// What everything about banks on a trace shares: whose ids count, and the trace's rows with the priors that acted
+// there. Errors: none. Thread: any (a trace that nobody changes).
+
+#include <stop_token>
 
 #include "compute/composition/compose.h"
 #include "model/banks.h"
 #include "model/trace.h"
 
-#include <stop_token>
-
 namespace counterpoint::model {
 
 /// `vocabulary`: of the rows, where there is no tokenizer to say it; −1: unknown.
-inline compute::IdSpace idsFor(const compute::Bank& bank, const compute::Tokenizer* tokenizer, std::int64_t vocabulary) {
+inline compute::IdSpace idsFor(const compute::Bank& bank, const compute::Tokenizer* tokenizer,
+                               std::int64_t vocabulary) {
     const bool foreign = bank.tokenizer && tokenizer != nullptr && *bank.tokenizer != tokenizer->fingerprint();
     return {tokenizer, tokenizer != nullptr ? tokenizer->size() : vocabulary, foreign};
 }
