@@ -10,6 +10,7 @@
 #include "widgets/attempt.h"
 #include "widgets/bankname.h"
 #include "widgets/compresstables.h"
+#include "widgets/exampleparts.h"
 #include "widgets/numbertable.h"
 #include "widgets/shortname.h"
 
@@ -19,23 +20,10 @@ namespace {
 constexpr double kDefaultThreshold = 0.9;
 constexpr int kDefaultLevel = 2, kLeastWidth = 1100;
 
-QString words(const std::string& text) { return QString::fromStdString(text); }
-
 QLabel* sentence(const char* name, const char* role) {
-    auto* label = new QLabel;
-    label->setObjectName(QLatin1String(name));
+    QLabel* label = sentenceLabel(name);
     label->setProperty("role", QLatin1String(role));
-    label->setTextFormat(Qt::PlainText);
-    label->setWordWrap(true);
     return label;
-}
-
-template <class Field>
-Field* named(Field* field, const char* name, const QString& help) {
-    field->setObjectName(QLatin1String(name));
-    field->setToolTip(help);
-    field->setAccessibleName(help);
-    return field;
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "widgets/shortname.h"
+
 namespace counterpoint::widgets {
 namespace {
 
@@ -13,7 +15,6 @@ constexpr std::size_t kShownPriors = 500;
 constexpr int kLevelRows = 4;
 constexpr std::array kLevelNames{"0 as it is", "1 one bit", "2 merged", "3 aggregated"};
 
-QString words(const std::string& text) { return QString::fromStdString(text); }
 QString tr(const char* text) { return QCoreApplication::translate("CompressDialog", text); }
 
 QString bytes(std::uint64_t n) { return QString::number(n); }
