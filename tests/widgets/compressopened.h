@@ -32,7 +32,7 @@ inline constexpr const char* kWrong = R"({"format":"counterpoint.bank/1","name":
 inline compute::Bank large() {
     std::mt19937_64 random(1);
     std::vector<compute::Prior> priors;
-    for (int i = 0; i < 4000; ++i) {
+    for (int i = 0; i < 8000; ++i) {
         std::set<int> out;
         while (out.size() < 4) out.insert(int(random() % 64));
         std::vector<int> ids;
