@@ -11,6 +11,7 @@
 
 #include "app/commands/commands.h"
 #include "compute/error.h"
+#include "compute/files/filesystemerror.h"
 #include "compute/printable.h"
 #include "compute/version.h"
 #include "stamp.h"
@@ -38,6 +39,8 @@ int main(int argc, char** argv) {
         code = fail(2, std::string(error.what()) + "; see 'counterpoint --help'.");
     } catch (const std::bad_alloc&) {
         code = fail(1, "there is not enough memory for this.");
+    } catch (const std::filesystem::filesystem_error& error) {
+        code = fail(1, counterpoint::compute::sentenceOf(error));
     } catch (const std::exception& error) {
         code = fail(1, error.what());
     } catch (...) {

@@ -1,5 +1,6 @@
 #include "model/engine.h"
 
+#include "compute/files/filesystemerror.h"
 #include "model/decodeloop.h"
 #include "model/recompose.h"
 
@@ -75,6 +76,8 @@ struct Engine::State {
             fail(e.sentence(), e.parts().details);
         } catch (const std::bad_alloc&) {
             fail(what + ": there is not enough memory; close traces or use smaller models.", {});
+        } catch (const std::filesystem::filesystem_error& e) {
+            fail(compute::sentenceOf(e), {});
         } catch (const std::exception& e) {
             fail(what + " failed unexpectedly.", e.what());
         } catch (const LeftBehind&) {

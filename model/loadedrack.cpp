@@ -1,5 +1,6 @@
 #include "model/loadedrack.h"
 
+#include "compute/sources/filekind.h"
 #include "model/sessionerror.h"
 
 #include <algorithm>
@@ -105,8 +106,10 @@ std::shared_ptr<compute::Source> LoadedRack::take(std::span<const Slot> taken, c
         for (const Slot& slot : m_slots)
             if (slot.source && slot.key == wanted.key) return slot.source;
     if (stop.stop_requested()) return nullptr;
+    const bool script = compute::runsCode(wanted.path);
+    if (script) m_opened.push_back({wanted.path, true});  // opening it runs the code, whatever comes of it
     auto source = lane.inSource(wanted.path, true, [&] { return m_opener(wanted.path, options, stop); });
-    if (source) m_opened.push_back({wanted.path, source->info().kind == "torchscript"});
+    if (source && !script) m_opened.push_back({wanted.path, source->info().kind == "torchscript"});
     return source;
 }
 
@@ -298,8 +301,8 @@ bool records(const Session& session, std::size_t i) {
 }
 
 std::vector<TokenId> promptTokens(const Session& session, const compute::Tokenizer* tokenizer, std::int64_t vocabulary) {
-    const auto fail = [](const std::string& what, const std::string& advice) {
-        throw Error({.where = "prompt", .what = what, .expected = {}, .found = {}, .advice = advice, .details = {}});
+    const auto fail = [](const std::string& what, const std::string& advice, const std::string& where = "prompt") {
+        throw Error({.where = where, .what = what, .expected = {}, .found = {}, .advice = advice, .details = {}});
     };
     std::vector<TokenId> ids;
     if (session.promptIds) {
@@ -308,7 +311,9 @@ std::vector<TokenId> promptTokens(const Session& session, const compute::Tokeniz
             if (id < 0 || id >= vocabulary)
                 fail("prompt_ids holds " + std::to_string(id) + ", but the tokenizer has " + std::to_string(vocabulary) + " ids", {});
     } else if (tokenizer == nullptr) {
-        fail("the base has no tokenizer, so text cannot be read", "give prompt_ids");
+        fail("the base has no tokenizer, so text cannot be read",
+             "put its tokenizer beside it, or open a session that names one (\"tokenizer\") or gives \"prompt_ids\"",
+             session.resolve(session.base.path).string());
     } else {
         ids = tokenizer->encode(session.prompt);
         const AddBos rule = session.decoding.addBos;

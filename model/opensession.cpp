@@ -4,6 +4,8 @@
 #include "compute/printable.h"
 #include "compute/sources/filekind.h"
 #include "compute/sources/recording.h"
+#include "compute/text/utf8stream.h"
+#include "model/engine.h"
 
 #include <algorithm>
 #include <array>
@@ -24,15 +26,23 @@ struct Unread {
     const char* ending;
     const char* sentence;
 };
-constexpr std::array kUnread = {Unread{".bank.json", "banks of priors are not read by this version"},
-                                Unread{".bank.safetensors", "banks of priors are not read by this version"}};
+constexpr const char* kBank = "a bank of priors is put into a session (its \"priors\", or Bank... in the rack), not opened as one";
+constexpr std::array kUnread = {Unread{".bank.json", kBank}, Unread{".bank.safetensors", kBank}};
 constexpr std::array kModelEndings = {".gguf", ".pt", ".ts"};
 
 bool namedModel(const fs::path& file) {
     return std::find(kModelEndings.begin(), kModelEndings.end(), file.extension()) != kModelEndings.end();
 }
 
-fs::path whole(const fs::path& path) { return fs::absolute(path).lexically_normal(); }
+/// As a session names it: JSON holds UTF-8 alone.
+fs::path whole(const fs::path& path) {
+    fs::path named = fs::absolute(path).lexically_normal();
+    if (compute::toValidUtf8(named.string()) != named.string())
+        throw compute::Error({.where = compute::printable(named.string()),
+                              .what = "this name is not UTF-8, so that no session can hold it",
+                              .advice = "rename the file or folder"});
+    return named;
+}
 
 /// A recording's file; weights alone are refused.
 bool isRecordingFile(const fs::path& file) {
@@ -110,6 +120,17 @@ Session openSession(const fs::path& file, std::vector<std::string>& warnings) {
     if (isRecordingFile(file)) return sessionForRecording(file);
     if (!name.ends_with(".json")) refuse(file, "this kind of file is unknown", kOpens);
     return readSession(file, warnings);
+}
+
+std::vector<std::string> codeNotices(const Session& session) {
+    std::vector<std::string> notices;
+    for (std::size_t i = 0; i < session.sourceCount(); ++i) {
+        const fs::path path = session.resolve(session.source(i).path);
+        if (!session.uses(i) || !compute::runsCode(path)) continue;
+        std::string sentence = runsCodeSentence(path.string());
+        if (std::find(notices.begin(), notices.end(), sentence) == notices.end()) notices.push_back(std::move(sentence));
+    }
+    return notices;
 }
 
 std::vector<SourceEntry> specialistsFrom(const fs::path& file, const Session& session) {

@@ -16,6 +16,8 @@ bool isModel(const std::filesystem::path& path);
 Session sessionForModel(const std::filesystem::path& path);
 /// Every source of a recording: its base, the others as specialists at weight 1, scored over its own tokens.
 Session sessionForRecording(const std::filesystem::path& file);
+/// SPEC.md 2: one sentence for each file of a used source that runs code when it is opened.
+std::vector<std::string> codeNotices(const Session& session);
 /// What a file adds to a rack: the model of a directory or file, or what of a recording is not in the rack yet. Names are new.
 std::vector<SourceEntry> specialistsFrom(const std::filesystem::path& file, const Session& session);
 

@@ -64,7 +64,6 @@ class Collector {
     void operator()(const Recomposed&) {}
     void operator()(const Hashed& e) {
         m_hashes[e.path] = e.sha256;
-        if (e.runsCode) m_result.notices.push_back(runsCodeSentence(e.path));
     }
     void operator()(const Idle& e) { m_idle = e.decode && e.analysis; }
 

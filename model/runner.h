@@ -52,8 +52,10 @@ void requireSourcesOutside(const Session& session, const std::filesystem::path& 
 std::string traceJsonl(const Trace& trace);
 
 /// SPEC.md 2: trace.jsonl, summary.json, session.json (paths relative to the run directory), dumps. What an earlier run wrote there
-/// is removed first, its figures too. Returns a sentence for each dump that is left out because no row was decoded.
-std::vector<std::string> writeRun(const RunResult& result, const std::filesystem::path& directory, const std::set<std::string>& dumps);
+/// is removed first, its figures too. `more` writes what else belongs to the run: after it comes summary.json, without which a run
+/// is no whole one. Returns a sentence for each dump that is left out because no row was decoded.
+std::vector<std::string> writeRun(const RunResult& result, const std::filesystem::path& directory, const std::set<std::string>& dumps,
+                                  const std::function<void()>& more = {});
 
 struct ReplayVerdict {
     enum class Kind { Identical, WithinTolerance, Diverged } kind = Kind::Identical;

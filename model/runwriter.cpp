@@ -14,6 +14,7 @@
 #include "compute/sources/recording.h"
 #include "compute/text/utf8stream.h"
 #include "model/bankfigures.h"
+#include "model/banks.h"
 #include "model/diagnostics.h"
 #include "model/loadedrack.h"
 #include "model/runner.h"
@@ -198,8 +199,12 @@ std::string writeLogProb(const Trace& trace, const std::filesystem::path& file) 
         .bytes = {},
         .produce = [&](const WriteBytes& write) {
             compute::Stages<float> stages;
+            PriorsAt priors;
+            compute::ContextText text;
+            for (std::size_t i = 0; i < trace.tokens.size(); ++i) text.push(trace.tokens[i], trace.tokenBytes[i]);
             for (const StepPtr& step : trace.steps) {
-                compute::compose<float>(recipe, {}, trace.store->rows(step->position), stages);
+                priors.look(trace.priors.get(), text, step->position);
+                compute::compose<float>(recipe, priors.terms, trace.store->rows(step->position), stages);
                 write(std::as_bytes(std::span(stages.temperature)));
             }
         }};
@@ -366,7 +371,7 @@ void requireSourcesOutside(const Session& session, const std::filesystem::path& 
 }
 
 std::vector<std::string> writeRun(const RunResult& result, const std::filesystem::path& directory,
-                                  const std::set<std::string>& dumps) {
+                                  const std::set<std::string>& dumps, const std::function<void()>& more) {
     requireRunDirectory(directory);
     requireSourcesOutside(result.trace.session, directory);
     std::filesystem::create_directories(directory);
@@ -383,6 +388,7 @@ std::vector<std::string> writeRun(const RunResult& result, const std::filesystem
             leftOut.push_back(std::move(sentence));
     }
     writeSession(trace.session, directory / "session.json");
+    if (more) more();
     compute::writeFile(directory / "summary.json", summaryJson(result).dump(2) + "\n");
     return leftOut;
 }

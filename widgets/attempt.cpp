@@ -3,6 +3,7 @@
 #include <new>
 
 #include "compute/error.h"
+#include "compute/files/filesystemerror.h"
 
 namespace counterpoint::widgets {
 
@@ -18,6 +19,8 @@ bool attempt(model::Document& document, const std::function<void()>& work, const
         fail(error.sentence(), error.parts().details);
     } catch (const std::bad_alloc&) {
         fail("There is not enough memory for this; what was open before is as it was.");
+    } catch (const std::filesystem::filesystem_error& error) {
+        fail(compute::sentenceOf(error));
     } catch (const std::exception& error) {
         fail("This did not work; what was open before is as it was.", error.what());
     } catch (...) {

@@ -79,6 +79,7 @@ int runCommand(const Arguments& arguments) {
     tell("warning", warnings);
     model::requireSourcesOutside(session, out);
     const RunFolder folder(out);
+    tell("notice", model::codeNotices(session));  // before the first of it runs
     interrupt.setLastWords(out.string() + ": ended by a second signal, before the run was written there whole.");
 
     options.stop = interrupt.token();
@@ -88,11 +89,18 @@ int runCommand(const Arguments& arguments) {
     line.erase();
     tell("notice", result.notices);
 
-    tell("notice", model::writeRun(result, out, options.dumps));
-    if (!formats.empty()) tell("notice", writeFigures(result.trace, formats, out / "figures"));
+    const bool stopped = result.trace.stop == "user";  // a signal after the last step stops nothing
+    std::error_code none;
+    if (stopped && result.trace.steps.empty() && std::filesystem::exists(out / "summary.json", none))
+        throw compute::Error({.where = out.string(),
+                              .what = "stopped by a signal before the first step; the earlier run is there as it was"});
+    const auto figures = [&] {
+        if (!formats.empty()) tell("notice", writeFigures(result.trace, formats, out / "figures"));
+    };
+    tell("notice", model::writeRun(result, out, options.dumps, figures));
 
     if (result.failure) model::raise(*result.failure, session);
-    if (interrupt.asked())
+    if (stopped)
         throw compute::Error({.where = out.string(),
                               .what = "stopped by a signal after " + std::to_string(result.trace.steps.size()) +
                                       " steps; they are written there"});

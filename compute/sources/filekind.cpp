@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compute/error.h"
 #include "compute/files/mappedfile.h"
 
 namespace counterpoint::compute {
@@ -77,6 +78,16 @@ FileKind fileKind(const std::filesystem::path& file) {
     // A pickle says its protocol first: 2 to 5 in files of today.
     if (all.size() > 2 && all[0] == '\x80' && all[1] >= 2 && all[1] <= 5) return FileKind::Pickle;
     return FileKind::Unknown;
+}
+
+bool runsCode(const std::filesystem::path& file) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(file, error)) return false;
+    try {
+        return fileKind(file) == FileKind::TorchScript;
+    } catch (const Error&) {
+        return false;
+    }
 }
 
 }  // namespace counterpoint::compute

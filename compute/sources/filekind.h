@@ -19,6 +19,8 @@ enum class FileKind {
 };
 
 COUNTERPOINT_API FileKind fileKind(const std::filesystem::path& file);
+/// Whether opening it executes what is in it; false too for what is no file or cannot be read.
+COUNTERPOINT_API bool runsCode(const std::filesystem::path& file);
 
 /// Errors: Error where a content that is known is of no kind that opens, or not what the file's name promises.
 COUNTERPOINT_API void requireOpens(const std::filesystem::path& file, FileKind kind);

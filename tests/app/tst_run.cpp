@@ -1,11 +1,7 @@
 // `counterpoint run` and `replay` end to end on real models: the golden texts, the same files whatever the threads, the
-// locale and the home folder, a signal, and what replay says.
-
-#include <pty.h>
-#include <unistd.h>
+// locale and the home folder, and what replay says.
 
 #include <QDirIterator>
-#include <csignal>
 
 #include "tests/app/trio.h"
 
@@ -287,61 +283,6 @@ class TestRun : public QObject {
         COMPARE_CODE(finished, 0);
         QVERIFY2(finished.err.contains("figure 'Activity' is left out"), finished.err.constData());
         QVERIFY(QFile::exists(path(QStringLiteral("alone/figures/drift.svg"))));
-    }
-
-    void interrupted_data() {
-        QTest::addColumn<QByteArray>("when");
-        QTest::addColumn<bool>("rows");
-        QTest::newRow("while opening the session") << QByteArray("warning") << false;
-        QTest::newRow("while loading") << QByteArray("Loading") << false;
-        QTest::newRow("while decoding") << QByteArray("Decoding") << true;
-    }
-    /// A terminal as standard error shows progress; the first SIGINT then ends the run as Stop does, and the run
-    /// directory is kept.
-    void interrupted() {
-        QFETCH(QByteArray, when);
-        QFETCH(bool, rows);
-        Json session = trioSession(100000);
-        session["decoding"]["temperature"] = 1.0;
-        session["decoding"]["stop_ids"] = Json::array();
-        // Each unknown key is a warning: it takes a while until all of them are said.
-        for (int i = 0; when == "warning" && i < 5000; ++i) session["unknown " + std::to_string(i)] = i;
-        const QString file = writeSession(path(QStringLiteral("long.session.json")), session);
-        int terminal = -1, side = -1;
-        QVERIFY(openpty(&terminal, &side, nullptr, nullptr, nullptr) == 0);
-        QProcess process;
-        process.setProcessEnvironment(bareEnvironment());
-        process.setChildProcessModifier([side] { dup2(side, STDERR_FILENO); });
-        process.start(programPath(),
-                      {QStringLiteral("run"), file, QStringLiteral("--out"), path(QStringLiteral("long")),
-                       QStringLiteral("--dump"), QStringLiteral("log_prob,sources"), QStringLiteral("--figures"),
-                       QStringLiteral("svg")});
-        QVERIFY(process.waitForStarted());
-        close(side);
-        QByteArray shown;
-        char byte = 0;
-        bool signalled = false;
-        while (read(terminal, &byte, 1) == 1) {
-            shown += byte;
-            if (!signalled && shown.contains(when))
-                signalled = kill(static_cast<pid_t>(process.processId()), SIGINT) == 0;
-        }
-        close(terminal);
-        QVERIFY(process.waitForFinished());
-        QVERIFY2(signalled, shown.constData());
-        QCOMPARE(process.exitStatus(), QProcess::NormalExit);
-        QCOMPARE(process.exitCode(), 1);
-        QVERIFY2(shown.contains("stopped by a signal"), shown.constData());
-        QCOMPARE(QByteArray::fromStdString(readJson(path(QStringLiteral("long/summary.json")))["stop"]),
-                 QByteArray("user"));
-        QCOMPARE(!traceRows(path(QStringLiteral("long"))).empty(), rows);
-        QCOMPARE(QFile::exists(path(QStringLiteral("long/sources.safetensors"))), rows);
-        QCOMPARE(QFile::exists(path(QStringLiteral("long/figures/drift.svg"))), rows);
-        const Finished replayed = runProgram({QStringLiteral("replay"), path(QStringLiteral("long"))});
-        COMPARE_CODE(replayed, rows ? 0 : 1);
-        QVERIFY2(rows ? replayed.out.startsWith("Identical up to where the run was stopped")
-                      : replayed.err.contains("nothing to compare"),
-                 (replayed.out + replayed.err).constData());
     }
 };
 

@@ -7,6 +7,7 @@
 
 #include "compute/composition/compose.h"
 #include "compute/files/atomicfile.h"
+#include "compute/files/safetensors.h"
 #include "model/diagnostics.h"
 #include "model/document.h"
 #include "model/runner.h"
@@ -108,6 +109,28 @@ class TestPriors : public QObject {
         QCOMPARE(said.banks.size(), 1u);
         const auto broken = [](const std::string& s) { return s.find("'broken'") != std::string::npos; };
         QVERIFY(std::any_of(said.loaded.at(0).notices.begin(), said.loaded.at(0).notices.end(), broken));
+    }
+
+    /// `run --dump log_prob` holds the rows that were drawn from, with what the priors did to them.
+    void theDumpHoldsWhatWasDrawnFrom() {
+        const Folder folder;
+        RunOptions options;
+        options.opener = opener(three());
+        options.dumps = {"log_prob"};
+        const RunResult result = runSession(folder.session(40), options);
+        writeRun(result, folder.path() / "run", options.dumps);
+        const auto file = compute::Safetensors::openFile(folder.path() / "run" / "log_prob.safetensors");
+        const compute::TensorView* rows = file.find("log_prob");
+        QCOMPARE(rows->shape, (std::vector<std::int64_t>{static_cast<std::int64_t>(result.trace.steps.size()), 300}));
+        const auto* values = reinterpret_cast<const float*>(rows->bytes.data());
+        std::size_t after = 0;
+        for (std::size_t i = 0; i < result.trace.steps.size(); ++i) {
+            const compute::Step& step = *result.trace.steps[i];
+            for (const compute::TopToken& top : step.top)
+                QCOMPARE(values[i * 300 + static_cast<std::size_t>(top.token)], top.temperature);
+            after += step.matchedPriors.size() > 1 ? 1 : 0;
+        }
+        QVERIFY(after > 0);
     }
 
     /// A dial of a prior moved while a decode runs acts from the next step on.
