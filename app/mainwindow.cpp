@@ -317,12 +317,21 @@ void MainWindow::applyTheme(bool dark) {
 void MainWindow::afterUnsaved(std::function<void()> then) {
     if (!m_document.modified()) return then();
     auto* box =
-        new QMessageBox(QMessageBox::NoIcon, tr("Counterpoint"), tr("The session has changes that are not saved."),
+        new QMessageBox(QMessageBox::NoIcon, tr("Counterpoint"),
+                        m_document.modifiedBanks().empty()
+                            ? tr("The session has changes that are not saved.")
+                            : tr("The session's banks of priors have changes that are not saved. Save writes the session "
+                                 "and each of these banks."),
                         QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
     box->setObjectName(QStringLiteral("unsavedQuestion"));
     box->setAttribute(Qt::WA_DeleteOnClose);
     connect(box, &QMessageBox::finished, this, [this, then = std::move(then)](int answer) {
-        if (answer == QMessageBox::Save) m_actions->action(QStringLiteral("file.save"))->trigger();
+        if (answer == QMessageBox::Save) {
+            widgets::attempt(m_document, [this] {
+                for (const std::size_t bank : m_document.modifiedBanks()) m_document.saveBank(bank);
+            });
+            m_actions->action(QStringLiteral("file.save"))->trigger();
+        }
         // A save that asks for a name first, or fails, leaves the changes: the person asks again.
         if (answer == QMessageBox::Discard || (answer == QMessageBox::Save && !m_document.modified())) then();
     });

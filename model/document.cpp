@@ -63,7 +63,7 @@ void Document::setSession(Session session, const std::string& merge) {
 void Document::endMerge() { m_private->merge.clear(); }
 bool Document::canUndo() const { return !m_private->undo.empty(); }
 bool Document::canRedo() const { return !m_private->redo.empty(); }
-bool Document::modified() const { return m_session != m_private->saved; }
+bool Document::modified() const { return m_session != m_private->saved || !modifiedBanks().empty(); }
 
 void Document::undo() {
     Private& p = *m_private;
@@ -158,6 +158,13 @@ std::string Document::bankProblem(std::size_t bank) const {
 bool Document::bankModified(std::size_t bank) const {
     const BankEntry& entry = m_session.priors.at(bank);
     return entry.content != nullptr && entry.content != bankOnDisk(m_session.resolve(entry.bank).string());
+}
+
+std::vector<std::size_t> Document::modifiedBanks() const {
+    std::vector<std::size_t> banks;
+    for (std::size_t i = 0; i < m_session.priors.size(); ++i)
+        if (bankModified(i)) banks.push_back(i);
+    return banks;
 }
 
 PriorSetPtr Document::priors() const {

@@ -49,7 +49,7 @@ class Document : public QObject {
     bool canRedo() const;
     void undo();
     void redo();
-    bool modified() const;
+    bool modified() const;  ///< the session is not as it was saved, or one of its banks is not as its file
     /// A session, a model directory or a recording; throws Error, then nothing has changed. Where its sources cannot be loaded later,
     /// or are stopped loading, a notice says so and what was open and ready comes back, traces and undo included.
     void open(const std::filesystem::path& file);
@@ -88,6 +88,7 @@ class Document : public QObject {
     PriorSetPtr priors() const;
     std::string bankProblem(std::size_t bank) const;   ///< why session().priors[bank] has no content; empty: it has, or is not read yet
     bool bankModified(std::size_t bank) const;         ///< it is not as its file
+    std::vector<std::size_t> modifiedBanks() const;    ///< ascending
     /// Writes the bank of an entry to `file` (its own when empty); the entry names that file from then on. Throws Error.
     void saveBank(std::size_t bank, const std::filesystem::path& file = {});
     /// Writes a bank to a file that no entry of the rack names; Error where one does. An entry that gets both is not modified.

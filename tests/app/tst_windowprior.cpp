@@ -1,5 +1,6 @@
 // One prior in the window: its detail, what it does at the cursor and in the strip, its slider, tokens put into it.
 #include <QDropEvent>
+#include <QMessageBox>
 #include <QMimeData>
 #include <cmath>
 
@@ -212,6 +213,28 @@ class TestWindowPrior : public QObject {
         QCOMPARE(o.prior(1).promote.back().id, shown);
         o.document.undo();
         QVERIFY(!o.document.bankModified(0));
+    }
+
+    /// A session that was saved does not hold what was done to its banks: closing asks, and Save writes both.
+    void closingAsksForABankThatIsNotSaved() {
+        const BankFolder folder;
+        Editor o(folder);
+        const std::string session = (folder.file().parent_path() / "kept.session.json").string();
+        o.type(0, PriorsTable::Quality, "0.75");
+        o.document.save(session);
+        QVERIFY(o.document.bankModified(0) && o.document.modified());
+        QCOMPARE(o.document.modifiedBanks(), std::vector<std::size_t>{0});
+        for (const auto answer : {QMessageBox::Cancel, QMessageBox::Save}) {
+            o.window->close();
+            auto* box = o.find<QMessageBox>("unsavedQuestion");
+            QVERIFY(box != nullptr && box->isVisible() && o.window->isVisible());
+            QVERIFY(box->text().contains("banks"));
+            QCOMPARE(folder.bytes(), QByteArray(kBank));
+            QTest::mouseClick(box->button(answer), Qt::LeftButton);
+            WAIT_UNTIL(o.find<QMessageBox>("unsavedQuestion") == nullptr);
+        }
+        QVERIFY(!o.window->isVisible() && !o.document.modified());
+        QVERIFY(folder.bytes() != QByteArray(kBank) && folder.bytes().contains("0.75"));
     }
 };
 
