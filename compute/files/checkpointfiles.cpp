@@ -10,6 +10,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kAgain = "copy or download it again";
+
 fs::path onlyFile(const fs::path& directory) {
     const fs::path usual = directory / "model.safetensors";
     std::error_code error;
@@ -30,7 +32,8 @@ fs::path onlyFile(const fs::path& directory) {
              .advice = pickled ? "pickled weights (.bin, .pth) are never opened: save them as safetensors" : ""});
     throw Error(
         {.where = directory.string(),
-         .what = "several .safetensors files but no model.safetensors.index.json that says which belong together"});
+         .what = "several .safetensors files but no model.safetensors.index.json that says which belong together",
+         .advice = "copy or download the index too"});
 }
 
 struct Index {
@@ -40,7 +43,9 @@ struct Index {
 
 Index readIndex(const fs::path& file) {
     const Json json = readJson(file);
-    const auto fail = [&](std::string what) { throw Error({.where = file.string(), .what = std::move(what)}); };
+    const auto fail = [&](std::string what) {
+        throw Error({.where = file.string(), .what = std::move(what), .advice = kAgain});
+    };
     if (!json.is_object() || !json.contains("weight_map") || !json["weight_map"].is_object())
         fail("the index has no object 'weight_map'");
     Index index{.file = file, .shardOf = {}};
@@ -70,7 +75,7 @@ std::vector<fs::path> weightFiles(const fs::path& directory) {
         if (!fs::exists(file, error))
             throw Error({.where = indexFile.string(),
                          .what = "the shard '" + file.filename().string() + "' that the index names is not there",
-                         .advice = "copy or download it again"});
+                         .advice = kAgain});
     return files;
 }
 
@@ -89,10 +94,12 @@ Safetensors Safetensors::openDirectory(const fs::path& directory) {
         const TensorView* view = shards.at(name).find(tensor);
         if (view == nullptr)
             throw Error({.where = (directory / name).string(),
-                         .what = "tensor '" + tensor + "' is missing, though the index says it is in this shard"});
+                         .what = "tensor '" + tensor + "' is missing, though the index says it is in this shard",
+                         .advice = kAgain});
         result.m_tensors.emplace(tensor, *view);
     }
     result.m_files = files;
+    result.m_index = indexFile;
     return result;
 }
 

@@ -39,11 +39,14 @@ class COUNTERPOINT_API Safetensors {
     const std::map<std::string, TensorView>& tensors() const { return m_tensors; }
     const std::map<std::string, std::string>& metadata() const { return m_metadata; }
     const std::vector<std::filesystem::path>& files() const { return m_files; }
+    /// What lists the tensors of a directory's shards; empty: there is one file, which does so itself.
+    const std::filesystem::path& index() const { return m_index; }
 
   private:
     std::map<std::string, TensorView> m_tensors;
     std::map<std::string, std::string> m_metadata;
     std::vector<std::filesystem::path> m_files;
+    std::filesystem::path m_index;
 };
 
 /// The weight files of a model directory, sorted: the shards of model.safetensors.index.json, else model.safetensors,

@@ -43,7 +43,7 @@ float readCap(const ConfigReader& config, const char* key, double initial) {
 
 Shape gemmaShape(const ConfigReader& config, std::string_view name, double attentionCap, double logitCap) {
     refuseForeign(config, {"query_pre_attn_scalar", "attn_logit_softcapping", "final_logit_softcapping",
-                           "attention_bias", "rope_local_base_freq"});
+                           "attention_bias", "rope_local_base_freq", "partial_rotary_factor"});
     Shape s = readSizes(config, name, {.headDim = 256, .tiedHead = true});
     s.activation = readActivation(config, "hidden_activation", "gelu_pytorch_tanh");
     s.normPlusOne = true;
@@ -55,8 +55,7 @@ Shape gemmaShape(const ConfigReader& config, std::string_view name, double atten
     return s;
 }
 
-Shape gemma2Shape(const compute::Json& json, const std::string& where) {
-    const ConfigReader config(json, where);
+Shape gemma2Shape(const ConfigReader& config) {
     Shape s = gemmaShape(config, kGemma2.name, 50.0, 30.0);
     s.rotaries = {readRotary(config, s)};
     s.kinds = readKinds(config, s, readWindow(config, 4096), [](std::int64_t i) { return i % 2 == 0; });
@@ -66,13 +65,14 @@ Shape gemma2Shape(const compute::Json& json, const std::string& where) {
 /// The settings of one kind of layer: newer files nest them in rope_parameters, older ones have keys of their own.
 Rotary gemma3Rotary(const ConfigReader& config, Shape& shape, bool sliding) {
     const RotaryDefaults defaults{.base = sliding ? config.positive("rope_local_base_freq", 10'000.0)
-                                                  : config.positive("rope_theta", 1'000'000.0)};
+                                                  : config.positive("rope_theta", 1'000'000.0),
+                                  .part = config.positive("partial_rotary_factor", 1.0)};
     const compute::Json* nested = config.find("rope_parameters");
     if (nested == nullptr)
         return readRotary(config, sliding ? nullptr : config.find("rope_scaling"), "rope_scaling", shape, defaults);
     if (!nested->is_object())
         config.refuse("'rope_parameters' is not an object", "an object or null", nested->type_name());
-    const ConfigReader byKind(*nested, config.where());
+    const ConfigReader byKind = config.inside(*nested);
     for (const char* flat : {"rope_type", "type", "rope_theta", "factor"})
         if (byKind.find(flat) != nullptr)
             config.refuse("'rope_parameters' has one set of settings for all layers",
@@ -81,8 +81,7 @@ Rotary gemma3Rotary(const ConfigReader& config, Shape& shape, bool sliding) {
                       defaults);
 }
 
-Shape gemma3Shape(const compute::Json& json, const std::string& where) {
-    const ConfigReader config(json, where);
+Shape gemma3Shape(const ConfigReader& config) {
     Shape s = gemmaShape(config, kGemma3.name, 0.0, 0.0);
     s.rotaries = {gemma3Rotary(config, s, false), gemma3Rotary(config, s, true)};
     const std::int64_t pattern = config.count("sliding_window_pattern", 4096, 6), window = readWindow(config, 4096);

@@ -9,8 +9,7 @@
 namespace counterpoint::network {
 namespace {
 
-Shape gpt2Shape(const compute::Json& json, const std::string& where) {
-    const ConfigReader config(json, where);
+Shape gpt2Shape(const ConfigReader& config) {
     refuseForeign(config, {});
     Shape s;
     s.architecture = kGpt2.name;
@@ -22,7 +21,8 @@ Shape gpt2Shape(const compute::Json& json, const std::string& where) {
     s.headDim = s.hidden % s.heads == 0 ? s.hidden / s.heads : 0;
     s.maxPositions = config.count("n_positions", 1 << 24, 1024);
     if (s.headDim == 0)
-        config.refuse("the heads do not divide the model", "n_embd a multiple of n_head",
+        config.refuse("the heads do not divide the model",
+                      config.name("n_embd") + " a multiple of " + config.name("n_head"),
                       std::to_string(s.hidden) + " and " + std::to_string(s.heads));
     s.norm = NormKind::Layer;
     s.normEpsilon = static_cast<float>(config.positive("layer_norm_epsilon", 1e-5));

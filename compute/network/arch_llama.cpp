@@ -40,9 +40,8 @@ constexpr TensorNames fused() {
 constexpr auto kNever = [](std::int64_t) { return false; };
 constexpr auto kAlways = [](std::int64_t) { return true; };
 
-Shape llamaShape(const compute::Json& json, const std::string& where) {
-    const ConfigReader config(json, where);
-    refuseForeign(config, {"attention_bias", "mlp_bias"});
+Shape llamaShape(const ConfigReader& config) {
+    refuseForeign(config, {"attention_bias", "mlp_bias", "partial_rotary_factor"});
     Shape s = readSizes(config, kLlama.name);
     s.activation = readActivation(config, "hidden_act", "silu");
     s.rotaries = {readRotary(config, s)};
@@ -50,15 +49,16 @@ Shape llamaShape(const compute::Json& json, const std::string& where) {
     s.mlpBias = config.flag("mlp_bias", false);
     if (const std::int64_t window = readWindow(config, 0);
         window > 0 && window < s.maxPositions && config.flag("use_sliding_window", true))
-        config.refuse("a sliding window of attention is not part of this architecture",
-                      "none, or 'sliding_window' of at least max_position_embeddings", std::to_string(window));
+        config.refuse(
+            "a sliding window of attention is not part of this architecture",
+            "none, or '" + config.name("sliding_window") + "' of at least " + config.name("max_position_embeddings"),
+            std::to_string(window));
     s.kinds = readKinds(config, s, 0, kNever);
     return s;
 }
 
-Shape mistralShape(const compute::Json& json, const std::string& where) {
-    const ConfigReader config(json, where);
-    refuseForeign(config, {});
+Shape mistralShape(const ConfigReader& config) {
+    refuseForeign(config, {"partial_rotary_factor"});
     Shape s = readSizes(config, kMistral.name);
     s.activation = readActivation(config, "hidden_act", "silu");
     s.rotaries = {readRotary(config, s)};
@@ -78,17 +78,15 @@ Shape qwenShape(const ConfigReader& config, std::string_view name, std::int64_t 
     return s;
 }
 
-Shape qwen2Shape(const compute::Json& json, const std::string& where) {
-    const ConfigReader config(json, where);
-    refuseForeign(config, {"attention_bias"});
+Shape qwen2Shape(const ConfigReader& config) {
+    refuseForeign(config, {"attention_bias", "qkv_bias", "partial_rotary_factor"});  // they always have these
     Shape s = qwenShape(config, kQwen2.name, 0);
     s.queryKeyValueBias = true;
     return s;
 }
 
-Shape qwen3Shape(const compute::Json& json, const std::string& where) {
-    const ConfigReader config(json, where);
-    refuseForeign(config, {"attention_bias"});
+Shape qwen3Shape(const ConfigReader& config) {
+    refuseForeign(config, {"attention_bias", "partial_rotary_factor"});
     Shape s = qwenShape(config, kQwen3.name, 128);
     s.queryKeyValueBias = s.outputBias = config.flag("attention_bias", false);
     return s;
@@ -96,9 +94,8 @@ Shape qwen3Shape(const compute::Json& json, const std::string& where) {
 
 /// no_rope_layers: 1 for a layer with positions, 0 for one without; where absent every no_rope_layer_interval-th has
 /// none.
-Shape smolLm3Shape(const compute::Json& json, const std::string& where) {
-    const ConfigReader config(json, where);
-    refuseForeign(config, {"attention_bias", "mlp_bias", "no_rope_layers"});
+Shape smolLm3Shape(const ConfigReader& config) {
+    refuseForeign(config, {"attention_bias", "mlp_bias", "no_rope_layers", "partial_rotary_factor"});
     Shape s = readSizes(config, kSmolLm3.name, {.tiedHead = true});
     s.activation = readActivation(config, "hidden_act", "silu");
     s.rotaries = {readRotary(config, s, {.base = 2'000'000.0})};
@@ -120,8 +117,7 @@ Shape smolLm3Shape(const compute::Json& json, const std::string& where) {
     return s;
 }
 
-Shape phi3Shape(const compute::Json& json, const std::string& where) {
-    const ConfigReader config(json, where);
+Shape phi3Shape(const ConfigReader& config) {
     refuseForeign(config, {"partial_rotary_factor"});
     Shape s = readSizes(config, kPhi3.name);
     s.activation = readActivation(config, "hidden_act", "silu");

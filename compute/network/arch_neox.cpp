@@ -9,13 +9,13 @@
 namespace counterpoint::network {
 namespace {
 
-Shape neoxShape(const compute::Json& json, const std::string& where) {
-    const ConfigReader config(json, where);
-    refuseForeign(config, {"rotary_pct", "attention_bias"});
+Shape neoxShape(const ConfigReader& config) {
+    refuseForeign(config, {"rotary_pct", "attention_bias", "use_parallel_residual"});
     Shape s = readSizes(config, kGptNeoX.name);
     if (s.keyValueHeads != s.heads || s.headDim * s.heads != s.hidden)
         config.refuse("the heads of this architecture are not of this kind",
-                      "hidden_size / num_attention_heads channels and as many keys and values as queries",
+                      config.name("hidden_size") + " / " + config.name("num_attention_heads") +
+                          " channels and as many keys and values as queries",
                       std::to_string(s.keyValueHeads) + " of " + std::to_string(s.headDim) + " channels");
     s.norm = NormKind::Layer;
     s.normEpsilon = static_cast<float>(config.positive("layer_norm_eps", 1e-5));
@@ -25,7 +25,8 @@ Shape neoxShape(const compute::Json& json, const std::string& where) {
     const char* key = config.find("rope_scaling") != nullptr ? "rope_scaling" : "rope_parameters";
     const RotaryDefaults defaults{.base = config.positive("rotary_emb_base", 10'000.0),
                                   .part = config.positive("rotary_pct", 0.25),
-                                  .partStated = true};
+                                  .partStated = true,
+                                  .partKey = "rotary_pct"};
     s.rotaries = {readRotary(config, config.find(key), key, s, defaults)};
     s.kinds.resize(static_cast<std::size_t>(s.layers));
     s.queryKeyValueBias = s.outputBias = config.flag("attention_bias", true);

@@ -2,8 +2,6 @@
 
 #include <array>
 
-#include "compute/network/configreader.h"
-
 namespace counterpoint::network {
 namespace {
 
@@ -42,9 +40,28 @@ const Architecture& find(const ConfigReader& config) {
 void refuseQuantised(const ConfigReader& config) {
     const compute::Json* quantised = config.find("quantization_config");
     if (quantised == nullptr) return;
-    const std::string method = ConfigReader(*quantised, config.where()).text("quant_method", "unnamed");
+    const std::string method = config.inside(*quantised).text("quant_method", "unnamed");
     config.refuse("quantised weights are not supported", "float32, bfloat16 or float16 weights",
                   "quantization_config with method " + method, "open the unquantised model");
+}
+
+/// The weights' own types count, so these keys are read for what they promise only.
+void refuseIntegers(const ConfigReader& config) {
+    for (const char* key : {"torch_dtype", "dtype"}) {
+        const std::string type = config.text(key, "auto");
+        const auto holds = [&](const char* word) { return type.find(word) != std::string::npos; };
+        if (!holds("float") && !holds("half") && !holds("double") && type != "auto")
+            config.refuse("the value of '" + std::string(key) + "' is not a float type", "float32, bfloat16 or float16",
+                          "'" + type + "'", "open a model with float weights");
+    }
+}
+
+/// The matrices are the same whole or in parts; only the order of sums in their products is another.
+void tellParts(const ConfigReader& config, std::vector<std::string>& notices) {
+    const compute::Json* parts = config.find("pretraining_tp");
+    if (parts != nullptr && *parts != 1 && *parts != 0)
+        notices.push_back(config.where() + ": pretraining_tp " + parts->dump(-1, ' ', true) +
+                          " is not followed: it changes only the order in which sums are rounded");
 }
 
 }  // namespace
@@ -58,7 +75,10 @@ Config readConfig(const std::filesystem::path& directory) {
     if (!json.is_object()) config.refuse("it is not a model's configuration", "a JSON object", json.type_name());
     const Architecture& row = find(config);
     refuseQuantised(config);
-    return {&row, row.shape(json, file.string())};
+    refuseIntegers(config);
+    Config read{&row, row.shape(config)};
+    tellParts(config, read.notices);
+    return read;
 }
 
 }  // namespace counterpoint::network

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "compute/files/json.h"
+#include "compute/network/configreader.h"
 #include "compute/network/weights.h"
 
 namespace counterpoint::network {
@@ -27,7 +27,7 @@ struct TensorNames {
 struct Architecture {
     std::string_view name;       ///< as in "architectures"
     std::string_view modelType;  ///< as in "model_type"
-    Shape (*shape)(const compute::Json& config, const std::string& where);
+    Shape (*shape)(const ConfigReader& config);
     std::string_view prefix;  ///< of all names but the head's; files saved without the head lack it
     bool transposed = false;  ///< the layers' matrices are stored [in][out]
     TensorNames names;
@@ -39,8 +39,10 @@ std::span<const Architecture* const> architectures();
 struct Config {
     const Architecture* architecture = nullptr;
     Shape shape;
+    std::vector<std::string> notices = {};
 };
-/// Reads DIRECTORY/config.json, finds its row and checks what no row may have (quantised weights).
+/// Reads DIRECTORY/config.json, finds its row and checks what no row may have (quantised weights, a dtype that is no
+/// float type). Notices: pretraining_tp, which is not followed.
 Config readConfig(const std::filesystem::path& directory);
 
 extern const Architecture kLlama, kMistral, kQwen2, kQwen3, kSmolLm3, kPhi3, kGemma2, kGemma3, kGpt2, kGptNeoX;

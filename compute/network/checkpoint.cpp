@@ -43,9 +43,11 @@ std::string inLayer(std::string_view pattern, std::int64_t layer) {
 /// Reads tensors by name and keeps the account of what was used and converted.
 class Loader {
   public:
-    Loader(const std::filesystem::path& path, const TensorTable& tensors, const Architecture& architecture,
-           const std::string& dtype)
-        : m_path(path), m_tensors(tensors), m_architecture(architecture), m_asked(weightType(dtype, path.string())) {
+    Loader(const Origin& origin, const TensorTable& tensors, const Architecture& architecture, const std::string& dtype)
+        : m_origin(origin),
+          m_tensors(tensors),
+          m_architecture(architecture),
+          m_asked(weightType(dtype, origin.path.string())) {
         const std::string norm = std::string(architecture.names.norm) + ".weight";
         m_bare = find(norm) == nullptr && find(norm.substr(architecture.prefix.size())) != nullptr;
     }
@@ -60,27 +62,29 @@ class Loader {
                               const std::string& advice = {}) {
         const TensorView* tensor = find(name);
         if (tensor == nullptr)
-            throw Error({.where = m_path.string(),
-                         .what = "tensor '" + name + "' is missing",
-                         .expected = "a tensor of shape " + shown(shape),
-                         .found = {},
-                         .advice = advice,
-                         .details = {}});
+            throw Error(
+                {.where = (m_origin.index.empty() ? m_origin.path : m_origin.index).string(),
+                 .what = "tensor '" + told(name) +
+                         (m_origin.index.empty() ? "' is missing" : "' is missing, this index does not list it"),
+                 .expected = "a tensor of shape " + shown(shape),
+                 .found = {},
+                 .advice = advice.empty() ? m_origin.advice : advice,
+                 .details = {}});
         if (tensor->shape != shape)
             throw Error({.where = tensor->file->path().string(),
-                         .what = "tensor '" + name + "' has another shape than the configuration says",
+                         .what = "tensor '" + tensor->name + "' has another shape than the configuration says",
                          .expected = shown(shape),
                          .found = shown(tensor->shape),
                          .advice = {},
                          .details = {}});
         if (!usable(tensor->dtype))
             throw Error({.where = tensor->file->path().string(),
-                         .what = "the dtype of tensor '" + name + "' is not supported for weights",
+                         .what = "the dtype of tensor '" + tensor->name + "' is not supported for weights",
                          .expected = "float32, bfloat16 or float16",
                          .found = std::string(compute::dtypeName(tensor->dtype)),
                          .advice = {},
                          .details = {}});
-        m_used.insert(tensor->name);
+        m_used.insert(inFile(name));
         return *tensor;
     }
 
@@ -132,7 +136,7 @@ class Loader {
                                      std::string(typeName(*m_asked)) + " (the files hold " + m_convertedFrom + ")");
         std::vector<std::string> unused;
         for (const auto& [name, tensor] : m_tensors)
-            if (!m_used.contains(name) && !isConstant(name)) unused.push_back(name);
+            if (!m_used.contains(name) && !isConstant(name)) unused.push_back(tensor.name);
         if (!unused.empty())
             result.notices.push_back("not used, since this architecture has no such tensor: " + unused.front() +
                                      (unused.size() > 1 ? " and " + std::to_string(unused.size() - 1) + " more" : ""));
@@ -143,6 +147,13 @@ class Loader {
     std::string inFile(const std::string& name) const {
         const std::string_view prefix = m_architecture.prefix;
         return m_bare && name.starts_with(prefix) ? name.substr(prefix.size()) : name;
+    }
+
+    /// What is missing, as the file would call it.
+    std::string told(const std::string& name) const {
+        const std::size_t dot = name.rfind('.');
+        const auto other = m_origin.names.find(name.substr(0, dot));
+        return other == m_origin.names.end() ? name : other->second + name.substr(dot);
     }
 
     bool isConstant(const std::string& name) const {
@@ -175,7 +186,7 @@ class Loader {
         m_bytes += n * typeSize(type);
     }
 
-    std::filesystem::path m_path;
+    const Origin& m_origin;
     const TensorTable& m_tensors;
     const Architecture& m_architecture;
     std::optional<WeightType> m_asked;
@@ -255,11 +266,11 @@ Layer loadLayer(Loader& from, const TensorNames& names, const Shape& s, std::int
 
 }  // namespace
 
-std::optional<Checkpoint> loadCheckpoint(const std::filesystem::path& path, const TensorTable& tensors,
-                                         const Config& config, const std::string& dtype,
+std::optional<Checkpoint> loadCheckpoint(const Origin& origin, const TensorTable& tensors, const Config& config,
+                                         const std::string& dtype,
                                          const std::function<void(double, std::string_view)>& progress,
                                          const std::stop_token& stop) {
-    Loader from(path, tensors, *config.architecture, dtype);
+    Loader from(origin, tensors, *config.architecture, dtype);
     const TensorNames& names = config.architecture->names;
     Checkpoint result;
     result.weights.shape = config.shape;

@@ -16,6 +16,16 @@ namespace counterpoint::network {
 
 using TensorTable = std::map<std::string, compute::TensorView>;
 
+/// What errors say of the files that the tensors come from.
+struct Origin {
+    std::filesystem::path path;  ///< the model
+    /// What lists its tensors, where that is a file of its own (an index of shards); empty: the model itself.
+    std::filesystem::path index = {};
+    std::string advice = {};  ///< where a tensor is missing
+    /// What the file calls a tensor, both without ".weight" and ".bias"; what is not here it calls as the architecture.
+    std::map<std::string, std::string> names = {};
+};
+
 struct Checkpoint {
     Weights weights;
     std::int64_t parameters = 0;
@@ -24,9 +34,9 @@ struct Checkpoint {
     std::vector<std::string> notices;  ///< a tied head that is not what it seems, conversions, tensors that no one uses
 };
 
-/// path: what errors name; dtype: empty (the files' own), "float32", "bfloat16" or "float16". Cancelled: no value.
-std::optional<Checkpoint> loadCheckpoint(const std::filesystem::path& path, const TensorTable& tensors,
-                                         const Config& config, const std::string& dtype,
+/// dtype: empty (the files' own), "float32", "bfloat16" or "float16". Cancelled: no value.
+std::optional<Checkpoint> loadCheckpoint(const Origin& origin, const TensorTable& tensors, const Config& config,
+                                         const std::string& dtype,
                                          const std::function<void(double, std::string_view)>& progress,
                                          const std::stop_token& stop);
 

@@ -12,7 +12,7 @@ constexpr std::int64_t kWide = 1 << 20, kMany = 4096, kLong = 1 << 24;
 /// A key of some family of models and what it must be to change nothing.
 struct ForeignKey {
     std::string_view key;
-    enum { One, Absent, False, NoExperts } neutral;
+    enum { One, Absent, False, True, NoExperts } neutral;
 };
 constexpr std::array kForeignKeys = {
     ForeignKey{"partial_rotary_factor", ForeignKey::One},
@@ -30,11 +30,21 @@ constexpr std::array kForeignKeys = {
     ForeignKey{"scale_depth", ForeignKey::Absent},
     ForeignKey{"no_rope_layers", ForeignKey::Absent},
     ForeignKey{"rope_local_base_freq", ForeignKey::Absent},
+    ForeignKey{"attention_chunk_size", ForeignKey::Absent},
+    ForeignKey{"is_causal", ForeignKey::True},
     ForeignKey{"attention_bias", ForeignKey::False},
     ForeignKey{"mlp_bias", ForeignKey::False},
     ForeignKey{"use_qk_norm", ForeignKey::False},
     ForeignKey{"qk_norm", ForeignKey::False},
     ForeignKey{"qk_layernorm", ForeignKey::False},
+    ForeignKey{"qkv_bias", ForeignKey::False},
+    ForeignKey{"use_bias", ForeignKey::False},
+    ForeignKey{"lm_head_bias", ForeignKey::False},
+    ForeignKey{"scale_embedding", ForeignKey::False},
+    ForeignKey{"rope_interleave", ForeignKey::False},
+    ForeignKey{"rope_interleaved", ForeignKey::False},
+    ForeignKey{"cross_layer_sharing", ForeignKey::False},
+    ForeignKey{"use_parallel_residual", ForeignKey::False},
     ForeignKey{"alibi", ForeignKey::False},
     ForeignKey{"parallel_attn", ForeignKey::False},
     ForeignKey{"use_bidirectional_attention", ForeignKey::False},
@@ -61,8 +71,8 @@ double originalLength(const ConfigReader& config, const ConfigReader& settings, 
 /// A number without which a kind of scaling means nothing.
 double needed(const ConfigReader& settings, const char* key, const std::string& kind) {
     if (settings.find(key) == nullptr)
-        settings.refuse("the scaling '" + kind + "' of rotary positions lacks the key " + std::string(key), "a number",
-                        {});
+        settings.refuse("the scaling '" + kind + "' of rotary positions lacks the key " + settings.quoted(key),
+                        "a number", {});
     return settings.positive(key, 1.0);
 }
 
@@ -72,9 +82,11 @@ void scaleYarn(const ConfigReader& settings, double N, Shape& shape, Rotary& rot
     const YarnScaling by{s, N, settings.positive("beta_fast", 32.0), settings.positive("beta_slow", 1.0),
                          settings.flag("truncate", true)};
     if (!(rotary.base > 1.0))
-        settings.refuse("the base of yarn's rotary positions is not usable", "'rope_theta' above 1", text(rotary.base));
+        settings.refuse("the base of yarn's rotary positions is not usable", settings.quoted("rope_theta") + " above 1",
+                        text(rotary.base));
     if (!(by.fast > by.slow))
-        settings.refuse("the ramp of yarn has no extent", "'beta_fast' above 'beta_slow'",
+        settings.refuse("the ramp of yarn has no extent",
+                        settings.quoted("beta_fast") + " above " + settings.quoted("beta_slow"),
                         text(by.fast) + " and " + text(by.slow));
     const auto growth = [s](double m) { return s <= 1.0 ? 1.0 : 0.1 * m * std::log(s) + 1.0; };
     const bool both = settings.find("mscale") != nullptr && settings.find("mscale_all_dim") != nullptr;
@@ -91,7 +103,8 @@ void scaleLlama3(const ConfigReader& settings, double s, double N, Rotary& rotar
     const Llama3Scaling by{s, N, needed(settings, "low_freq_factor", "llama3"),
                            needed(settings, "high_freq_factor", "llama3")};
     if (!(by.high > by.low))
-        settings.refuse("the ramp of llama3 has no extent", "'high_freq_factor' above 'low_freq_factor'",
+        settings.refuse("the ramp of llama3 has no extent",
+                        settings.quoted("high_freq_factor") + " above " + settings.quoted("low_freq_factor"),
                         text(by.high) + " and " + text(by.low));
     scale(by, rotary);
     rotary.scaling = "llama3, factor " + text(s) + ", original length " + text(N);
@@ -122,10 +135,12 @@ void checkHeads(const ConfigReader& config, const Shape& s) {
     const auto show = [](std::int64_t n) { return std::to_string(n); };
     if (s.headDim < 2 || s.headDim % 2 != 0)
         config.refuse("the head size is not usable",
-                      "'head_dim' (or hidden_size / num_attention_heads) a whole even number",
+                      config.quoted("head_dim") + " (or " + config.name("hidden_size") + " / " +
+                          config.name("num_attention_heads") + ") a whole even number",
                       config.find("head_dim") != nullptr ? show(s.headDim) : show(s.hidden) + " / " + show(s.heads));
     if (s.heads % s.keyValueHeads != 0)
-        config.refuse("the heads do not divide into groups", "num_attention_heads a multiple of num_key_value_heads",
+        config.refuse("the heads do not divide into groups",
+                      config.name("num_attention_heads") + " a multiple of " + config.name("num_key_value_heads"),
                       show(s.heads) + " and " + show(s.keyValueHeads));
 }
 
@@ -135,32 +150,35 @@ Activation readActivation(const ConfigReader& config, const char* key, const cha
     if (name == "gelu") return Activation::Gelu;
     if (name == "gelu_new" || name == "gelu_pytorch_tanh" || name == "gelu_fast") return Activation::GeluTanh;
     config.refuse("this activation is not supported", "silu, gelu, gelu_new or gelu_pytorch_tanh",
-                  "'" + name + "' in '" + key + "'");
+                  "'" + name + "' in " + config.quoted(key));
 }
 
 Rotary readRotary(const ConfigReader& config, const compute::Json* given, const std::string& key, Shape& shape,
                   const RotaryDefaults& defaults) {
     static const compute::Json kNone = compute::Json::object();
     if (given != nullptr && !given->is_object())
-        config.refuse("'" + key + "' is not an object", "an object or null", given->type_name());
-    const ConfigReader settings(given != nullptr ? *given : kNone, config.where());
+        config.refuse(config.quoted(key) + " is not an object", "an object or null", given->type_name());
+    const ConfigReader settings = config.inside(given != nullptr ? *given : kNone);
     for (const auto& [name, value] : (given != nullptr ? *given : kNone).items())
         if (value.is_object())
             config.refuse("rotary positions of its own for each kind of layer are not supported here",
-                          "one set of settings in '" + key + "'", "'" + name + "'");
+                          "one set of settings in " + config.quoted(key), "'" + name + "'");
     const std::string kind = settings.text(
         "rope_type", settings.text("type", given == nullptr || key == "rope_parameters" ? "default" : "unnamed"));
 
     Rotary rotary;
     rotary.base = settings.positive("rope_theta", defaults.base);
     const double part = settings.positive("partial_rotary_factor", defaults.part);
+    const std::string channels = text(part * static_cast<double>(shape.headDim)) + " (" + text(part) + " of " +
+                                 std::to_string(shape.headDim) + ")";
     if (part != 1.0 && !defaults.partStated)
-        config.refuse("the key partial_rotary_factor is not supported by this architecture", "1 or none", text(part));
+        config.refuse(config.quoted(defaults.partKey) + " is not supported by this architecture",
+                      "all " + std::to_string(shape.headDim) + " channels of a head turned by position, as without it",
+                      channels);
     const auto turned = static_cast<std::int64_t>(static_cast<double>(shape.headDim) * std::min(part, 2.0));
     if (turned < 2 || turned % 2 != 0 || turned > shape.headDim)
-        config.refuse("the turned part of a head is not usable",
-                      "an even number of channels from 2 to " + std::to_string(shape.headDim),
-                      text(part) + " of " + std::to_string(shape.headDim));
+        config.refuse("the turned part of a head ('" + config.name(defaults.partKey) + "') is not usable",
+                      "an even number of channels from 2 to " + std::to_string(shape.headDim), channels);
     const std::int64_t n = turned / 2;
     rotary.frequencies = plainFrequencies(rotary.base, n);
     if (kind == "default") return rotary;
@@ -172,7 +190,7 @@ Rotary readRotary(const ConfigReader& config, const compute::Json* given, const 
     }
     if (kind != "linear" && kind != "dynamic" && kind != "llama3")
         config.refuse("this scaling of rotary positions is not supported", "default, linear, dynamic, llama3 or yarn",
-                      "'" + kind + "' in '" + key + "'");
+                      "'" + kind + "' in " + config.quoted(key));
     const double s = needed(settings, "factor", kind);
     rotary.scaling = kind + ", factor " + text(s);
     if (kind == "linear")
@@ -202,7 +220,7 @@ std::vector<LayerKind> readKinds(const ConfigReader& config, const Shape& shape,
                                  const std::function<bool(std::int64_t)>& slides, int slidingRotary) {
     const compute::Json* types = config.find("layer_types");
     if (types != nullptr && (!types->is_array() || static_cast<std::int64_t>(types->size()) != shape.layers))
-        config.refuse("'layer_types' does not fit", "a list of num_hidden_layers names",
+        config.refuse("'layer_types' does not fit", "a list of " + config.name("num_hidden_layers") + " names",
                       types->is_array() ? std::to_string(types->size()) + " entries" : types->type_name());
     std::vector<LayerKind> kinds(static_cast<std::size_t>(shape.layers));
     for (std::size_t i = 0; i < kinds.size(); ++i) {
@@ -214,7 +232,8 @@ std::vector<LayerKind> readKinds(const ConfigReader& config, const Shape& shape,
                 config.refuse("this kind of layer is not supported", "full_attention or sliding_attention",
                               name.dump());
             if (sliding && window == 0)
-                config.refuse("a layer slides, but the window has no size", "'sliding_window'", "none in use");
+                config.refuse("a layer slides, but the window has no size", config.quoted("sliding_window"),
+                              "none in use");
         }
         if (sliding && window < shape.maxPositions) kinds[i].window = window;
         if (sliding) kinds[i].rotary = slidingRotary;
@@ -231,12 +250,14 @@ void refuseForeign(const ConfigReader& config, std::initializer_list<std::string
         const std::string key(name);
         const compute::Json* value = config.find(key.c_str());
         if (value == nullptr || std::find(known.begin(), known.end(), name) != known.end()) continue;
-        const std::string what = "the key " + key + " is not supported by this architecture";
+        const std::string what = config.quoted(key) + " is not supported by this architecture";
         if (neutral == ForeignKey::One && *value != 1) config.refuse(what, "1 or none", value->dump());
         if (neutral == ForeignKey::Absent) config.refuse(what, "none", value->dump());
         if (neutral == ForeignKey::False && config.flag(key.c_str(), false)) config.refuse(what, "false", "true");
+        if (neutral == ForeignKey::True && !config.flag(key.c_str(), true)) config.refuse(what, "true", "false");
         if (neutral == ForeignKey::NoExperts && *value != 0 && *value != 1)
-            config.refuse("a mixture of experts is not supported by this architecture", "no " + key, value->dump());
+            config.refuse("a mixture of experts is not supported by this architecture", "no " + config.name(key),
+                          value->dump());
     }
 }
 

@@ -29,8 +29,9 @@ Activation readActivation(const ConfigReader& config, const char* key, const cha
 /// What stands for the keys that no object of rotary settings states.
 struct RotaryDefaults {
     double base = 10000.0;
-    double part = 1.0;        ///< of the head that is turned
-    bool partStated = false;  ///< the family knows partial_rotary_factor; elsewhere it must be 1
+    double part = 1.0;                              ///< of the head that is turned
+    bool partStated = false;                        ///< the family knows partial_rotary_factor; elsewhere it must be 1
+    const char* partKey = "partial_rotary_factor";  ///< what the family calls it
 };
 /// rope_parameters, or rope_scaling with rope_theta and partial_rotary_factor. A kind that lets the model read further
 /// than max_position_embeddings (dynamic, yarn) raises shape.maxPositions.

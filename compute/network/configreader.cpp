@@ -10,9 +10,19 @@ std::string shown(const compute::Json& value) {
     return compute::shortened(value.dump(-1, ' ', false, compute::Json::error_handler_t::replace));
 }
 
-std::string named(const char* key) { return "the value of '" + std::string(key) + "' is not usable"; }
-
 }  // namespace
+
+std::string ConfigReader::name(std::string_view key) const {
+    if (m_names == nullptr) return std::string(key);
+    const auto other = m_names->find(key);
+    return other == m_names->end() ? std::string(key) : other->second;
+}
+
+std::string ConfigReader::quoted(std::string_view key) const {
+    return std::string(1, '\'').append(name(key)).append("'");
+}
+
+std::string ConfigReader::named(const char* key) const { return "the value of " + quoted(key) + " is not usable"; }
 
 void ConfigReader::refuse(const std::string& what, const std::string& expected, const std::string& found,
                           const std::string& advice) const {
@@ -34,7 +44,7 @@ std::int64_t ConfigReader::count(const char* key, std::int64_t most, std::option
     const compute::Json* value = find(key);
     if (value == nullptr) {
         if (initial) return *initial;
-        refuse("the key '" + std::string(key) + "' is missing", "a whole number", {});
+        refuse("the key " + quoted(key) + " is missing", "a whole number", {});
     }
     if (!value->is_number_integer() || *value < 1 || *value > most)
         refuse(named(key), "a whole number from 1 to " + std::to_string(most), shown(*value));

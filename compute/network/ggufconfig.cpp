@@ -42,6 +42,45 @@ const std::array<GgufRow, 8> kRows = {{{"llama", &kLlama, true},
                                        {"gptneox", &kGptNeoX, false, kNeoxKeys},
                                        {"phi3", &kPhi3}}};
 
+/// Which key of a GGUF file, behind its architecture's name, says what a key of a config.json says; and how it gets
+/// there: as it is, or by code of its own below.
+enum class Kind { Whole, Number, Flag, ByHand };
+struct KeyRow {
+    const char* config;
+    const char* gguf;
+    Kind kind;
+};
+constexpr std::array kKeys = {
+    KeyRow{"hidden_size", "embedding_length", Kind::Whole},
+    KeyRow{"intermediate_size", "feed_forward_length", Kind::Whole},
+    KeyRow{"num_hidden_layers", "block_count", Kind::Whole},
+    KeyRow{"num_attention_heads", "attention.head_count", Kind::Whole},
+    KeyRow{"num_key_value_heads", "attention.head_count_kv", Kind::Whole},
+    KeyRow{"head_dim", "attention.key_length", Kind::Whole},
+    KeyRow{"max_position_embeddings", "context_length", Kind::Whole},
+    KeyRow{"rms_norm_eps", "attention.layer_norm_rms_epsilon", Kind::Number},
+    KeyRow{"layer_norm_eps", "attention.layer_norm_epsilon", Kind::Number},
+    KeyRow{"rope_theta", "rope.freq_base", Kind::Number},
+    KeyRow{"rope_local_base_freq", "rope.freq_base_swa", Kind::Number},
+    KeyRow{"attn_logit_softcapping", "attn_logit_softcapping", Kind::Number},
+    KeyRow{"final_logit_softcapping", "final_logit_softcapping", Kind::Number},
+    KeyRow{"use_parallel_residual", "use_parallel_residual", Kind::Flag},
+    KeyRow{"is_causal", "attention.causal", Kind::Flag},
+    KeyRow{"num_local_experts", "expert_count", Kind::ByHand},
+    KeyRow{"partial_rotary_factor", "rope.dimension_count", Kind::ByHand},
+    KeyRow{"rope_scaling", "rope.scaling.type", Kind::ByHand},
+    KeyRow{"sliding_window", "attention.sliding_window", Kind::ByHand},
+    KeyRow{"sliding_window_pattern", "attention.sliding_window_pattern", Kind::ByHand},
+    KeyRow{"factor", "rope.scaling.factor", Kind::ByHand},
+    KeyRow{"original_max_position_embeddings", "rope.scaling.original_context_length", Kind::ByHand},
+    KeyRow{"attention_factor", "rope.scaling.attn_factor", Kind::ByHand},
+    KeyRow{"beta_fast", "rope.scaling.yarn_beta_fast", Kind::ByHand},
+    KeyRow{"beta_slow", "rope.scaling.yarn_beta_slow", Kind::ByHand}};
+/// What tensors say.
+constexpr std::array<Keys, 3> kTold = {{{"vocab_size", "rows of token_embd.weight"},
+                                        {"attention_bias", "blk.0.attn_output.bias"},
+                                        {"mlp_bias", "blk.0.ffn_down.bias"}}};
+
 /// Keys of other families that change the arithmetic (HAZARDS A11, A13), and what would change nothing.
 constexpr std::array<std::pair<std::string_view, double>, 8> kForeign = {{{"logit_scale", 1.0},
                                                                           {"residual_scale", 1.0},
@@ -65,12 +104,9 @@ class ConfigWriter {
         sizes();
         positions();
         windows();
-        for (const char* cap : {"attn_logit_softcapping", "final_logit_softcapping"}) number(cap, cap);
         if (m_gguf.integer(m_prefix + "expert_count").value_or(0) > 1) whole("num_local_experts", "expert_count");
         m_json["attention_bias"] = m_gguf.find("blk.0.attn_output.bias") != nullptr;
         m_json["mlp_bias"] = m_gguf.find("blk.0.ffn_down.bias") != nullptr;
-        if (const auto parallel = m_gguf.flag(m_prefix + "use_parallel_residual"))
-            m_json["use_parallel_residual"] = *parallel;
         for (const auto& [usual, own] : m_row.keys) {
             const auto value = m_json.find(usual);
             if (value == m_json.end()) continue;
@@ -78,6 +114,17 @@ class ConfigWriter {
             m_json.erase(std::string(usual));
         }
         return std::move(m_json);
+    }
+
+    /// What the keys of the written object are in this file, for errors.
+    KeyNames names() const {
+        KeyNames names;
+        for (const KeyRow& key : kKeys) names.emplace(key.config, m_prefix + key.gguf);
+        for (const auto& [key, tensor] : kTold) names.emplace(key, tensor);
+        names.emplace("query_pre_attn_scalar", names.at("hidden_size") + " / " + names.at("num_attention_heads"));
+        for (const auto& [usual, own] : m_row.keys)
+            if (!own.empty()) names.emplace(own, names.at(std::string(usual)));
+        return names;
     }
 
   private:
@@ -111,18 +158,16 @@ class ConfigWriter {
     void sizes() {
         const compute::GgufTensor* embedding = m_gguf.find("token_embd.weight");
         if (embedding == nullptr || embedding->shape.size() != 2)
-            m_gguf.fail("tensor 'token_embd.weight' is missing", "a matrix of tokens");
+            m_gguf.fail("tensor 'token_embd.weight' is missing", "a matrix of tokens", {},
+                        "download or convert it again");
         m_json["vocab_size"] = embedding->shape.front();
         m_json["tie_word_embeddings"] = m_gguf.find("output.weight") == nullptr;
-        whole("hidden_size", "embedding_length");
-        whole("intermediate_size", "feed_forward_length");
-        whole("num_hidden_layers", "block_count");
-        whole("num_attention_heads", "attention.head_count");
-        whole("num_key_value_heads", "attention.head_count_kv");
-        whole("head_dim", "attention.key_length");
-        whole("max_position_embeddings", "context_length");
-        number("rms_norm_eps", "attention.layer_norm_rms_epsilon");
-        number("layer_norm_eps", "attention.layer_norm_epsilon");
+        for (const KeyRow& key : kKeys) {
+            if (key.kind == Kind::Whole) whole(key.config, key.gguf);
+            if (key.kind == Kind::Number) number(key.config, key.gguf);
+            if (key.kind == Kind::Flag)
+                if (const auto value = m_gguf.flag(m_prefix + key.gguf)) m_json[key.config] = *value;
+        }
         const auto key = m_gguf.integer(m_prefix + "attention.key_length");
         const auto value = m_gguf.integer(m_prefix + "attention.value_length");
         if (value && key != value)
@@ -131,8 +176,6 @@ class ConfigWriter {
     }
 
     void positions() {
-        number("rope_theta", "rope.freq_base");
-        number("rope_local_base_freq", "rope.freq_base_swa");
         if (const std::int64_t D = headDim(); D > 0) {  // these files mean the whole head where they say nothing
             const std::int64_t turned = m_gguf.integer(m_prefix + "rope.dimension_count").value_or(D);
             m_json["partial_rotary_factor"] = static_cast<double>(turned) / static_cast<double>(D);
@@ -207,8 +250,10 @@ const GgufRow& ggufRow(const Gguf& gguf) {
 
 Config readGgufConfig(const Gguf& gguf) {
     const GgufRow& row = ggufRow(gguf);
-    const Json json = ConfigWriter(gguf, row).write();
-    Config config{row.architecture, row.architecture->shape(json, gguf.where())};
+    ConfigWriter writer(gguf, row);
+    const Json json = writer.write();
+    const KeyNames names = writer.names();
+    Config config{row.architecture, row.architecture->shape({json, gguf.where(), &names})};
     config.shape.normPlusOne = false;  // these files hold 1 + w
     // GPT-NeoX's queries, keys and values head after head are put into three blocks by the converter.
     if (config.shape.fused != Fused::No) config.shape.fused = Fused::Blocks;

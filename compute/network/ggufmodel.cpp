@@ -113,7 +113,7 @@ std::int64_t widenRows(const Copying& c, std::span<std::byte> out, int threads) 
 }
 
 TensorView copied(const Gguf& gguf, const Copying& c, int threads) {
-    TensorView view{.name = {}, .dtype = fileType(c.to), .shape = c.from.shape, .bytes = {}, .file = {}};
+    TensorView view{.name = c.from.name, .dtype = fileType(c.to), .shape = c.from.shape, .bytes = {}, .file = {}};
     std::int64_t overflowed = 0;
     view.file = compute::MappedFile::filled(gguf.file()->path(), static_cast<std::size_t>(copiedBytes(c)),
                                             [&](std::span<std::byte> out) { overflowed = widenRows(c, out, threads); });
@@ -160,7 +160,7 @@ std::optional<GgufModel> readGgufModel(const Gguf& gguf, const std::string& dtyp
                                        const std::function<void(double, std::string_view)>& progress,
                                        const std::stop_token& stop) {
     const GgufRow& row = ggufRow(gguf);
-    GgufModel model{.config = readGgufConfig(gguf), .tensors = {}, .dtype = dtype, .notices = {}};
+    GgufModel model{.config = readGgufConfig(gguf), .tensors = {}, .names = {}, .dtype = dtype, .notices = {}};
     const Shape& shape = model.config.shape;
     const std::string blocks = blockTypes(gguf);
     if (!blocks.empty() && dtype.empty()) model.dtype = typeName(WeightType::Float32);
@@ -170,6 +170,7 @@ std::optional<GgufModel> readGgufModel(const Gguf& gguf, const std::string& dtyp
     std::vector<std::pair<std::string, Copying>> copies;
     std::int64_t needed = 0;
     const std::map<std::string, std::string> names = namesInFile(row.architecture->names, shape.layers);
+    for (const auto& [inFile, name] : names) model.names.emplace(name, inFile);
     for (const GgufTensor& tensor : gguf.tensors()) {
         if (tensor.name == "rope_freqs.weight") continue;
         const std::size_t dot = tensor.name.rfind('.');
@@ -189,12 +190,12 @@ std::optional<GgufModel> readGgufModel(const Gguf& gguf, const std::string& dtyp
             gguf.fail("tensor '" + tensor.name + "' is a vector in blocks, which is not supported", "F32, F16 or BF16",
                       std::string(type.name));
         if (known == names.end() && type.widen != nullptr) {
-            model.tensors[name] = {name, DType::F32, tensor.shape, {}, gguf.file()};
+            model.tensors[name] = {tensor.name, DType::F32, tensor.shape, {}, gguf.file()};
         } else if (turned || type.widen != nullptr) {
             copies.push_back({name, {tensor, type.widen != nullptr ? to : plain, turned ? shape.headDim : 0}});
             needed += copiedBytes(copies.back().second);
         } else {
-            model.tensors[name] = {name, fileType(plain), tensor.shape, tensor.bytes, gguf.file()};
+            model.tensors[name] = {tensor.name, fileType(plain), tensor.shape, tensor.bytes, gguf.file()};
         }
     }
     requireMemory(gguf, needed, to);
@@ -203,7 +204,6 @@ std::optional<GgufModel> readGgufModel(const Gguf& gguf, const std::string& dtyp
         if (stop.stop_requested()) return {};
         if (progress) progress(static_cast<double>(done) / static_cast<double>(needed), "widening weights");
         TensorView view = copied(gguf, copying, threads);
-        view.name = name;
         model.tensors[name] = std::move(view);
         done += copiedBytes(copying);
     }

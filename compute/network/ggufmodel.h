@@ -20,8 +20,9 @@ namespace counterpoint::network {
 
 struct GgufModel {
     Config config;
-    TensorTable tensors;  ///< under the architecture's names
-    std::string dtype;    ///< for the loader: what was asked for, or float32 after blocks
+    TensorTable tensors;                       ///< under the architecture's names; each view has the file's
+    std::map<std::string, std::string> names;  ///< the architecture's -> the file's, without ".weight" and ".bias"
+    std::string dtype;                         ///< for the loader: what was asked for, or float32 after blocks
     std::vector<std::string> notices;
 };
 

@@ -128,8 +128,17 @@ std::optional<Opened> openDirectory(const std::filesystem::path& path, const com
                                     const std::stop_token& stop) {
     Opened opened{readConfig(path), {}, {}};
     const compute::Safetensors files = compute::Safetensors::openDirectory(path);
-    opened.checkpoint = loadCheckpoint(path, files.tensors(), opened.config, options.dtype, options.progress, stop);
-    return opened.checkpoint ? std::optional(std::move(opened)) : std::nullopt;
+    const Origin origin{
+        .path = path,
+        .index = files.index(),
+        .advice = files.index().empty()
+                      ? "config.json and the weights are not of one model: download the folder again"
+                      : "download it again, or take it away if model.safetensors holds the whole model"};
+    opened.checkpoint = loadCheckpoint(origin, files.tensors(), opened.config, options.dtype, options.progress, stop);
+    if (!opened.checkpoint) return {};
+    std::vector<std::string>&notices = opened.checkpoint->notices, &stated = opened.config.notices;
+    notices.insert(notices.begin(), stated.begin(), stated.end());
+    return opened;
 }
 
 std::optional<Opened> openGguf(const std::filesystem::path& path, const compute::OpenOptions& options,
@@ -139,7 +148,11 @@ std::optional<Opened> openGguf(const std::filesystem::path& path, const compute:
         readGgufModel(*gguf, options.dtype, threadCount(options.threads), options.progress, stop);
     if (!model) return {};
     Opened opened{std::move(model->config), {}, gguf};
-    opened.checkpoint = loadCheckpoint(path, model->tensors, opened.config, model->dtype, options.progress, stop);
+    const Origin origin{.path = path,
+                        .index = {},
+                        .advice = "its metadata and its tensors are not of one model: download or convert it again",
+                        .names = std::move(model->names)};
+    opened.checkpoint = loadCheckpoint(origin, model->tensors, opened.config, model->dtype, options.progress, stop);
     if (!opened.checkpoint) return {};
     std::vector<std::string>& notices = opened.checkpoint->notices;
     notices.insert(notices.begin(), model->notices.begin(), model->notices.end());

@@ -12,8 +12,9 @@ using tests::Toy;
 
 namespace {
 
-/// A file of these sizes with an embedding and no other tensor.
-GgufWriter sizesOnly(const std::string& architecture, int layers, std::uint32_t key, std::uint32_t value) {
+/// A file of these sizes but for the one left out, with an embedding and no other tensor.
+GgufWriter sizesOnly(const std::string& architecture, int layers, std::uint32_t key, std::uint32_t value,
+                     const std::string& left = {}) {
     GgufWriter w;
     w.text("general.architecture", architecture);
     const std::string prefix = architecture + ".";
@@ -24,7 +25,7 @@ GgufWriter sizesOnly(const std::string& architecture, int layers, std::uint32_t 
                                      {"attention.head_count", 4u},
                                      {"attention.key_length", key},
                                      {"attention.value_length", value}})
-        w.whole(prefix + name, size);
+        if (name != left) w.whole(prefix + name, size);
     w.tensor("token_embd.weight", {300, 64}, std::vector<float>(300 * 64));
     return w;
 }
@@ -93,6 +94,8 @@ class TestGgufConfig : public QObject, tests::GgufFolder {
                 w.number("llama.attention.clamp_kqv", 0.0F);
                 w.number("llama.rope.scale_linear", 1.0F);
                 w.whole("llama.expert_count", 0);
+                w.flag("llama.attention.causal", true);
+                w.flag("llama.use_parallel_residual", false);
                 w.whole("split.count", 1);
             },
             [](const network::Shape& s) { return s.rotaries[0].scaling.empty() && s.headDim == 16; });
@@ -170,18 +173,58 @@ class TestGgufConfig : public QObject, tests::GgufFolder {
             "found mamba)");
         row("A9: no embedding", without("model.embed_tokens.weight"), "tensor 'token_embd.weight' is missing");
         row("a tensor that is not there", without("model.layers.1.mlp.up_proj.weight"),
-            "tensor 'model.layers.1.mlp.up_proj.weight' is missing");
+            "tensor 'blk.1.ffn_up.weight' is missing (expected a tensor of shape [56, 40]); its metadata and its "
+            "tensors are not of one model: download or convert it again.");
+        row("a turned tensor that is not there", without("model.layers.1.self_attn.o_proj.weight"),
+            "tensor 'blk.1.attn_output.weight' is missing");
+        for (const char* left :
+             {"block_count", "context_length", "embedding_length", "feed_forward_length", "attention.head_count"})
+            for (const std::string architecture : {"llama", "gpt2", "gptneox"}) {
+                const std::string key = architecture + "." + left;
+                if (key == "gpt2.feed_forward_length" || key == "gpt2.context_length") continue;  // these have defaults
+                row(("without " + key).c_str(), [=](GgufWriter& w) { w = sizesOnly(architecture, 1, 16, 16, left); },
+                    ("the key '" + key + "' is missing (expected a whole number)").c_str());
+            }
+        row(
+            "a head of odd size", [](GgufWriter& w) { w = sizesOnly("llama", 1, 15, 15); },
+            "the head size is not usable (expected 'llama.attention.key_length' (or llama.embedding_length / "
+            "llama.attention.head_count) a whole even number, found 15)");
+        row(
+            "a part of the head turned",
+            [](GgufWriter& w) {
+                w = sizesOnly("llama", 1, 16, 16);
+                w.whole("llama.rope.dimension_count", 8);
+            },
+            "'llama.rope.dimension_count' is not supported by this architecture (expected all 16 channels of a head "
+            "turned by position, as without it, found 8 (0.5 of 16))");
+        row(
+            "an odd part of the head turned",
+            [](GgufWriter& w) {
+                w = sizesOnly("gptneox", 1, 16, 16);
+                w.whole("gptneox.rope.dimension_count", 3);
+            },
+            "the turned part of a head ('gptneox.rope.dimension_count') is not usable (expected an even number of "
+            "channels from 2 to 16, found 3 (0.1875 of 16))");
+        row("attention to what follows", with([](GgufWriter& w) { w.flag("llama.attention.causal", false); }),
+            "'llama.attention.causal' is not supported by this architecture (expected true, found false)");
+        row("parallel residuals", with([](GgufWriter& w) { w.flag("llama.use_parallel_residual", true); }),
+            "'llama.use_parallel_residual' is not supported by this architecture (expected false, found true)");
+        row("a base of the positions below 0", with([](GgufWriter& w) { w.number("llama.rope.freq_base", -1.0F); }),
+            "the value of 'llama.rope.freq_base' is not usable");
         row("A12: another shape", without("model.layers.1.mlp.up_proj.weight", {40, 56}),
             "has another shape than the configuration says (expected [56, 40], found [40, 56])");
         row("A11: longrope", with([](GgufWriter& w) {
                 w.text("llama.rope.scaling.type", "longrope");
                 w.number("llama.rope.scaling.factor", 4.0F);
             }),
-            "'longrope'");
+            "'longrope' in 'llama.rope.scaling.type'");
+        row("A11: linear without a factor", with([](GgufWriter& w) { w.text("llama.rope.scaling.type", "linear"); }),
+            "lacks the key 'llama.rope.scaling.factor'");
         row("experts", with([](GgufWriter& w) { w.whole("llama.expert_count", 4); }),
-            "a mixture of experts is not supported by this architecture");
+            "a mixture of experts is not supported by this architecture (expected no llama.expert_count, found 4)");
         row("a window", with([](GgufWriter& w) { w.whole("llama.attention.sliding_window", 64); }),
-            "a sliding window of attention");
+            "a sliding window of attention is not part of this architecture (expected none, or "
+            "'llama.attention.sliding_window' of at least llama.context_length, found 64)");
         row("A13: a scale of logits", with([](GgufWriter& w) { w.number("llama.logit_scale", 0.5F); }),
             "the key llama.logit_scale is not supported by this architecture (expected none, found 0.5)");
         row("one part of many", with([](GgufWriter& w) { w.whole("split.count", 3); }),
@@ -231,6 +274,8 @@ class TestGgufConfig : public QObject, tests::GgufFolder {
             errorOf([&] { network::openOnCpu(path, std::make_shared<tests::CountingTokenizer>(300), {}, {}); });
         QVERIFY2(found.find(sentence.toStdString()) != std::string::npos, found.c_str());
         QVERIFY2(found.starts_with(path.string()), found.c_str());
+        for (const char* foreign : {"hidden_size", "num_", "model.layers", "rope_", "partial_rotary", "config.json"})
+            if (sentence.indexOf(foreign) < 0) QVERIFY2(found.find(foreign) == std::string::npos, found.c_str());
     }
 
     void mixtureOfExpertsByItsName() {

@@ -52,7 +52,8 @@ class TestNetworkLoading : public QObject, tests::ToyFolder {
             },
             {"model.layers.1.self_attn.q_proj.weight", "[64, 40]", "[40, 64]", "model.safetensors"});
         row("missing tensor", [](Toy& t) { t.tensors.erase("model.layers.0.mlp.up_proj.weight"); },
-            {"'model.layers.0.mlp.up_proj.weight' is missing"});
+            {"'model.layers.0.mlp.up_proj.weight' is missing",
+             "; config.json and the weights are not of one model: download the folder again."});
         row("A11: rope_scaling foo", config(R"(,"rope_scaling":{"rope_type":"foo","factor":2})"),
             {"'foo'", "rope_scaling"});
         row("A11: rope_scaling by its older key", config(R"(,"rope_scaling":{"type":"longrope","factor":2})"),
@@ -86,6 +87,18 @@ class TestNetworkLoading : public QObject, tests::ToyFolder {
         row("scaled attention", config(R"(,"attention_multiplier":0.01)"), {"attention_multiplier", "0.01"});
         row("norms of queries and keys", config(R"(,"use_qk_norm":true)"), {"use_qk_norm"});
         row("capped logits", config(R"(,"final_logit_softcapping":30.0)"), {"final_logit_softcapping"});
+        for (const char* key : {"use_parallel_residual", "qkv_bias", "use_bias", "lm_head_bias", "scale_embedding",
+                                "rope_interleave", "rope_interleaved", "cross_layer_sharing"})
+            row(key, [key](Toy& t) { t.extraConfig = std::string(",\"") + key + "\":true"; },
+                {QString("'%1' is not supported by this architecture (expected false, found true)").arg(key)});
+        row("attention to what follows", config(R"(,"is_causal":false)"),
+            {"'is_causal' is not supported by this architecture (expected true, found false)"});
+        row("chunks of attention", config(R"(,"attention_chunk_size":8)"),
+            {"'attention_chunk_size' is not supported by this architecture (expected none, found 8)"});
+        row("a dtype that is none", config(R"(,"torch_dtype":"int8")"),
+            {"config.json: the value of 'torch_dtype' is not a float type (expected float32, bfloat16 or float16, "
+             "found 'int8')"});
+        row("a dtype that is none, newer key", config(R"(,"dtype":"int32")"), {"'dtype'", "'int32'"});
         row("experts", config(R"(,"num_local_experts":8)"), {"mixture of experts", "8"});
         row("a sliding window", config(R"(,"sliding_window":64)"), {"sliding window", "64"});
         row("quantised", config(R"(,"quantization_config":{"quant_method":"gptq","bits":4})"), {"gptq", "quantised"});
@@ -159,6 +172,39 @@ class TestNetworkLoading : public QObject, tests::ToyFolder {
         }
         toy.extraConfig = R"(,"rope_parameters":{"rope_type":"default","rope_theta":500.0})";
         QVERIFY(allRows(*open(written("rope", toy)), someIds(9), 0) != expected);
+    }
+
+    /// The default of every key that changes the arithmetic, and what changes nothing in the file.
+    void defaultsPass() {
+        Toy toy = plain();
+        toy.extraConfig =
+            R"(,"is_causal":true,"use_parallel_residual":false,"qkv_bias":false,"use_bias":false,"lm_head_bias":false,)"
+            R"("scale_embedding":false,"rope_interleave":false,"rope_interleaved":false,"cross_layer_sharing":false,)"
+            R"("attention_chunk_size":null,"pretraining_tp":1,"torch_dtype":"bfloat16","dtype":"torch.float16",)"
+            R"("use_cache":true,"my_own_key":3)";
+        QVERIFY(open(written("defaults", toy))->info().notices.empty());
+        toy.extraConfig = R"(,"pretraining_tp":2)";
+        const std::vector<std::string> notices = open(written("parts", toy))->info().notices;
+        QCOMPARE(notices, std::vector<std::string>{(folder("parts") / "config.json").string() +
+                                                   ": pretraining_tp 2 is not followed: it changes only the order in "
+                                                   "which sums are rounded"});
+    }
+
+    void aTensorThatTheIndexLeavesOut() {
+        const Toy toy = plain();
+        const std::filesystem::path directory = written("index", toy),
+                                    index = directory / "model.safetensors.index.json";
+        compute::Json map = compute::Json::object();
+        for (const auto& [name, values] : toy.tensors)
+            if (name != "model.layers.1.mlp.up_proj.weight") map[name] = "model.safetensors";
+        std::ofstream(index) << compute::Json{{"weight_map", map}};
+        QCOMPARE(errorOf([&] { open(directory); }),
+                 index.string() +
+                     ": tensor 'model.layers.1.mlp.up_proj.weight' is missing, this index does not list it (expected a "
+                     "tensor of shape [56, 40]); download it again, or take it away if model.safetensors holds the "
+                     "whole model.");
+        std::filesystem::remove(index);
+        QVERIFY(open(directory) != nullptr);
     }
 
     void paddingRowsAreTold() {

@@ -20,7 +20,7 @@ Shape shapeOf(const QString& architecture, const QString& patch) {
     if (architecture == "GPT2LMHeadModel") json = {{"vocab_size", 300}, {"n_embd", 64}, {"n_layer", 2}, {"n_head", 4}};
     json.update(Json::parse(patch.toStdString()));
     for (const network::Architecture* row : network::architectures())
-        if (row->name == architecture.toStdString()) return row->shape(json, "config.json");
+        if (row->name == architecture.toStdString()) return row->shape({json, "config.json"});
     return {};
 }
 

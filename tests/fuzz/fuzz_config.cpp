@@ -39,7 +39,7 @@ const compute::Safetensors& weights() {
 void readModel() {
     const network::Config config = network::readConfig(folder().path());
     checkShape(config.shape);
-    const auto loaded = network::loadCheckpoint(folder().path(), weights().tensors(), config, "", {}, {});
+    const auto loaded = network::loadCheckpoint({folder().path()}, weights().tensors(), config, "", {}, {});
     require(loaded.has_value(), "nobody cancelled");
     require(static_cast<std::int64_t>(loaded->weights.layers.size()) == config.shape.layers, "every layer is loaded");
 }

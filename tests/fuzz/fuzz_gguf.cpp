@@ -70,7 +70,7 @@ void checkModel(const Gguf& gguf, const std::string& dtype) {
                                        view.bytes.data() + view.bytes.size() <= all.data() + all.size()),
                 "a view lies inside its memory", name);
     }
-    const auto loaded = network::loadCheckpoint(gguf.where(), model->tensors, model->config, model->dtype, {}, {});
+    const auto loaded = network::loadCheckpoint({gguf.where()}, model->tensors, model->config, model->dtype, {}, {});
     require(loaded.has_value() && loaded->weights.embedding.data != nullptr, "a loaded model has its embedding");
 }
 
