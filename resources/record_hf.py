@@ -17,15 +17,14 @@ so the logits never are. Models of another tokenizer are refused. Needs torch an
   --no-tokenizer      do not name the base's folder as the tokenizer
 """
 import argparse
+import importlib.util
 import json
 import os
 import sys
 import tempfile
 
-import torch
-import transformers
-
-DTYPES = {"float32": (torch.float32, "F32"), "float16": (torch.float16, "F16"), "bfloat16": (torch.bfloat16, "BF16")}
+DTYPES = {"float32": "F32", "float16": "F16", "bfloat16": "BF16"}
+NEEDED = ("torch", "transformers")
 
 
 def fail(sentence):
@@ -60,8 +59,19 @@ def arguments():
     return given
 
 
+def load_packages():
+    """After the arguments, so that --help and a slip in them need neither package."""
+    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        packages = "package " + missing[0] + " is" if len(missing) == 1 else "packages " + " and ".join(missing) + " are"
+        fail(f"the Python {packages} missing; install with: pip install {' '.join(missing)}")
+    global torch, transformers
+    import torch
+    import transformers
+
+
 def load(path, given):
-    dtype = given.model_dtype if given.model_dtype == "auto" else DTYPES[given.model_dtype][0]
+    dtype = given.model_dtype if given.model_dtype == "auto" else getattr(torch, given.model_dtype)
     spread = {"device_map": "auto"} if given.device == "auto" else {}
     model = transformers.AutoModelForCausalLM.from_pretrained(path, dtype=dtype, **spread)
     return (model if spread else model.to(given.device)).eval()
@@ -163,6 +173,7 @@ def stacked(out):
 
 def main():
     given = arguments()
+    load_packages()
     names = [name for name, _ in given.models]
     base = given.models[0][1]
     # Ids need no tokenizer; but where the base has one, the others must have the same.
@@ -182,7 +193,7 @@ def main():
     metadata = {"format": "counterpoint.recording/1", "base": names[0]}
     if not given.no_tokenizer and os.path.isdir(base):
         metadata["tokenizer"] = os.path.relpath(base, os.path.dirname(os.path.abspath(given.out)))
-    dtype, tag = DTYPES[given.dtype]
+    dtype, tag = getattr(torch, given.dtype), DTYPES[given.dtype]
     size = torch.empty((), dtype=dtype).element_size()
     recording = None
     try:
