@@ -18,8 +18,8 @@ namespace {
 
 constexpr const char* kOpens = "a session (.session.json), a model directory, a .gguf file, a TorchScript file (.pt, .ts) or a recording (.safetensors)";
 
-[[noreturn]] void refuse(const fs::path& file, const std::string& what, const std::string& expected) {
-    throw compute::Error({.where = file.string(), .what = what, .expected = expected, .found = {}, .advice = {}, .details = {}});
+[[noreturn]] void refuse(const fs::path& file, const std::string& what, const std::string& expected, const std::string& advice = {}) {
+    throw compute::Error({.where = file.string(), .what = what, .expected = expected, .found = {}, .advice = advice, .details = {}});
 }
 
 struct Unread {
@@ -111,7 +111,7 @@ Session sessionForRecording(const fs::path& file) {
 }
 
 Session openSession(const fs::path& file, std::vector<std::string>& warnings) {
-    if (!fs::exists(file)) refuse(file, "there is no such file or folder", {});
+    if (!fs::exists(file)) refuse(file, "there is no such file or folder", {}, "check the path");
     if (isModel(file)) return sessionForModel(file);
     if (fs::is_directory(file)) refuse(file, "the folder holds no model", "config.json and *.safetensors in it");
     const std::string name = file.filename().string();

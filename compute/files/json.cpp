@@ -64,22 +64,24 @@ class Builder {
     bool end_array() { return close(); }
     bool key(std::string& name) {
         m_slot = newEntry(m_stack.back()->template get_ref<typename J::object_t&>(), name);
-        if (m_slot == nullptr) fail("the key '" + name + "' stands twice in one object", "");
+        if (m_slot == nullptr) fail("the key '" + name + "' stands twice in one object", "", "keep one of the two");
         return true;
     }
     bool parse_error(std::size_t, const std::string& lastToken, const nlohmann::detail::exception& e) {
         std::string token = lastToken.size() > 40 ? "..." + tail(lastToken) : lastToken;
         const std::string_view message = e.what();
         if (e.id == kOverflow) {
-            if (!m_takeLarge) fail(std::string("a number is ") + kTooLarge, "found " + token);
+            if (!m_takeLarge) fail(std::string("a number is ") + kTooLarge, "found " + token, {});
             m_large = true;
             return false;
         }
-        if (m_text.find_first_not_of(" \t\r\n") == std::string_view::npos) fail("the file is empty, not JSON", "");
+        if (m_text.find_first_not_of(" \t\r\n") == std::string_view::npos)
+            fail("the file is empty, not JSON", "", "copy or write it again");
         const bool cut = message.find("unexpected end of input") != std::string_view::npos ||
                          message.find("missing closing quote") != std::string_view::npos;
         fail(cut ? "the JSON ends too early" : "this is not JSON",
-             token.empty() ? "" : "near '" + printable(token) + "'", e.what());
+             token.empty() ? "" : "near '" + printable(token) + "'",
+             cut ? "it may be cut short: copy or write it again" : "correct it there, or copy it again", e.what());
         return false;
     }
 
@@ -121,10 +123,12 @@ class Builder {
             if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7F) c = '?';
         return token;
     }
-    [[noreturn]] void fail(const std::string& what, const std::string& found, const std::string& details = {}) const {
+    [[noreturn]] void fail(const std::string& what, const std::string& found, const std::string& advice,
+                           const std::string& details = {}) const {
         const auto line = 1 + std::count(m_text.data(), std::min(m_furthest, m_text.data() + m_text.size()), '\n');
         throw Error({.where = m_where + ", line " + std::to_string(line),
                      .what = what + (found.empty() ? "" : ", " + found),
+                     .advice = advice,
                      .details = details});
     }
     J* put(J&& value) {
@@ -141,7 +145,7 @@ class Builder {
     }
     bool open(J&& value) {
         if (m_stack.size() >= kMaxDepth)
-            fail("the JSON is nested deeper than " + std::to_string(kMaxDepth) + " levels", "");
+            fail("the JSON is nested deeper than " + std::to_string(kMaxDepth) + " levels", "", {});
         m_stack.push_back(put(std::move(value)));
         m_keys.emplace_back();
         return true;

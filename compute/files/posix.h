@@ -39,8 +39,21 @@ inline std::string reason(int error) {
     }
 }
 
+/// What to do about it, where that is known.
+inline std::string advice(int error) {
+    switch (error) {
+        case ENOENT:
+        case ENOTDIR:
+            return "check the path";
+        case EISDIR:
+            return "name the file itself";
+        default:
+            return {};
+    }
+}
+
 [[noreturn]] inline void fail(const std::filesystem::path& file, const std::string& what, int error) {
-    throw Error({.where = file.string(), .what = what + ": " + reason(error)});
+    throw Error({.where = file.string(), .what = what + ": " + reason(error), .advice = advice(error)});
 }
 
 /// A descriptor that closes itself.

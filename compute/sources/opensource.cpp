@@ -174,6 +174,7 @@ std::unique_ptr<Source> openSource(const fs::path& path, const OpenOptions& opti
     if (!fs::exists(status))
         throw Error({.where = path.string(),
                      .what = "there is no such file or folder",
+                     .advice = "check the path",
                      .details = error ? error.message() : ""});
     if (stop.stop_requested()) return nullptr;
     std::unique_ptr<Source> source =

@@ -310,10 +310,12 @@ class TestBadBank : public QObject, Scratch {
             const QString text = QString::fromStdString(errorOf([&] { readBank(folder() / name, warnings); }));
             return text.mid(text.indexOf(name));
         };
-        QCOMPARE(error("empty", ""), QString("empty, line 1: the file is empty, not JSON."));
-        QCOMPARE(error("cut", "{\"format\":1,"), QString("cut, line 1: the JSON ends too early, near '1,'."));
+        QCOMPARE(error("empty", ""), QString("empty, line 1: the file is empty, not JSON; copy or write it again."));
+        QCOMPARE(
+            error("cut", "{\"format\":1,"),
+            QString("cut, line 1: the JSON ends too early, near '1,'; it may be cut short: copy or write it again."));
         QCOMPARE(error("twice", "{\"format\":1,\"format\":1}"),
-                 QString("twice, line 1: the key 'format' stands twice in one object."));
+                 QString("twice, line 1: the key 'format' stands twice in one object; keep one of the two."));
         QVERIFY(!errorOf([&] { readBank(folder() / "nowhere", warnings); }).empty());
         QVERIFY(!errorOf([&] { readBank(folder(), warnings); }).empty());
     }

@@ -270,7 +270,9 @@ class TestBankFile : public QObject, TokenizerFolder {
             "this is no bank that can be read here (expected metadata \"format\": \"counterpoint.bank/1\", found "
             "\"counterpoint.bank/2\").");
         row("no bank", "this is no bank: its metadata has no \"bank\".");
-        row("bank no JSON", "metadata \"bank\", line 1: the JSON ends too early, near '{'.");
+        row("bank no JSON",
+            "metadata \"bank\", line 1: the JSON ends too early, near '{'; it may be cut short: copy or write it "
+            "again.");
         row("bank a list", "its metadata \"bank\" has no list of priors.");
         row("no stored", "this is no bank: its metadata has no \"stored\".");
         row("fewer letters",

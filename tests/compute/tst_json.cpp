@@ -63,15 +63,20 @@ class TestJson : public QObject {
     void refuses_data() {
         QTest::addColumn<QByteArray>("text");
         QTest::addColumn<QString>("sentence");
-        QTest::newRow("empty") << QByteArray() << "f.json, line 1: the file is empty, not JSON.";
-        QTest::newRow("white space") << QByteArray(" \n ") << "f.json, line 2: the file is empty, not JSON.";
-        QTest::newRow("cut") << QByteArray("{\"a\":\n[1,2") << "line 2: the JSON ends too early";
-        QTest::newRow("comma decimal") << QByteArray("{\n\n\"a\":0,75}") << "line 3: this is not JSON";
+        QTest::newRow("empty") << QByteArray()
+                               << "f.json, line 1: the file is empty, not JSON; copy or write it again.";
+        QTest::newRow("white space") << QByteArray(" \n ")
+                                     << "f.json, line 2: the file is empty, not JSON; copy or write it again.";
+        QTest::newRow("cut")
+            << QByteArray("{\"a\":\n[1,2")
+            << "line 2: the JSON ends too early, near '2'; it may be cut short: copy or write it again.";
+        QTest::newRow("comma decimal") << QByteArray("{\n\n\"a\":0,75}")
+                                       << "line 3: this is not JSON, near '75'; correct it there, or copy it again.";
         QTest::newRow("bare NaN") << QByteArray("{\"a\":NaN}") << "line 1: this is not JSON";
         QTest::newRow("trailing text") << QByteArray("{} {}") << "this is not JSON";
         QTest::newRow("invalid UTF-8") << QByteArray("\"\xFF\"") << "this is not JSON";
         QTest::newRow("key twice") << QByteArray("{\"a\":1,\n\"a\":2}")
-                                   << "line 2: the key 'a' stands twice in one object";
+                                   << "line 2: the key 'a' stands twice in one object; keep one of the two.";
         QTest::newRow("key twice, deep") << QByteArray("[{\"b\":{\"a\":1,\"a\":2}}]") << "the key 'a' stands twice";
         QTest::newRow("too deep") << QByteArray(201, '[') << "nested deeper than 200 levels";
         QTest::newRow("very deep") << QByteArray(1000000, '[') << "nested deeper than 200 levels";

@@ -6,6 +6,7 @@
 #include "compute/text/tokenizer.h"
 #include "tests/support/fixture.h"
 #include "tests/support/randomtext.h"
+#include "tests/support/scratch.h"
 
 using namespace counterpoint::compute;
 using namespace counterpoint::tests;
@@ -78,17 +79,23 @@ class TestSpm : public QObject {
 
     void refusesWhatIsNoModel_data() {
         QTest::addColumn<QByteArray>("content");
-        QTest::newRow("empty") << QByteArray();
-        QTest::newRow("text") << QByteArray("this is not a model");
+        QTest::addColumn<QString>("sentence");
+        const QString none =
+            "this is not a SentencePiece model; download it again, or put the model's tokenizer.json beside it.";
+        QTest::newRow("empty") << QByteArray() << "the file is empty; download it again.";
+        QTest::newRow("text") << QByteArray("this is not a model") << none;
         QTest::newRow("LFS pointer") << QByteArray(
-            "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n");
-        QTest::newRow("zeros") << QByteArray(4096, '\0');
+                                            "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n")
+                                     << "fetch the file itself with 'git lfs pull'.";
+        QTest::newRow("zeros") << QByteArray(4096, '\0') << none;
     }
     void refusesWhatIsNoModel() {
         QFETCH(QByteArray, content);
         QTemporaryDir dir;
         writeFile(pathOf(dir, "tokenizer.model"), content.toStdString());
-        QVERIFY_THROWS_EXCEPTION(Error, openTokenizer(dir.path().toStdString()));
+        QFETCH(QString, sentence);
+        const QString found = QString::fromStdString(errorOf([&] { openTokenizer(dir.path().toStdString()); }));
+        QVERIFY2(found.endsWith(sentence), qPrintable(found));
     }
 
     void trains() {

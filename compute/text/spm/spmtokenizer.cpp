@@ -113,7 +113,7 @@ std::shared_ptr<const compute::Tokenizer> open(const std::filesystem::path& mode
                                                const std::filesystem::path& directory) {
     const std::string where = model.string();
     const std::string bytes = compute::readFile(model);
-    if (bytes.empty()) throw Error({.where = where, .what = "the file is empty"});
+    if (bytes.empty()) throw Error({.where = where, .what = "the file is empty", .advice = "download it again"});
     if (bytes.starts_with("version https://git-lfs"))
         throw Error({.where = where,
                      .what = "this is a Git LFS pointer, not the tokenizer",
@@ -121,7 +121,10 @@ std::shared_ptr<const compute::Tokenizer> open(const std::filesystem::path& mode
     auto processor = std::make_unique<Processor>();
     const auto status = processor->LoadFromSerializedProto(bytes);
     if (!status.ok() || processor->GetPieceSize() == 0)
-        throw Error({.where = where, .what = "this is not a SentencePiece model", .details = status.ToString()});
+        throw Error({.where = where,
+                     .what = "this is not a SentencePiece model",
+                     .advice = "download it again, or put the model's tokenizer.json beside it",
+                     .details = status.ToString()});
     compute::Vocabulary vocabulary = vocabularyOf(*processor, where);
     compute::applySpecialTokens(vocabulary, compute::readSpecialTokens(directory));
     return std::make_shared<SpmTokenizer>(std::move(vocabulary), std::move(processor), where);
