@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
+#include <utility>
 
 #include "compute/composition/compose.h"
 #include "compute/files/nonfinite.h"
@@ -115,10 +117,12 @@ Ensemble::Ensemble(std::vector<EnsembleMember> members) : m_state(std::make_uniq
     m_state->vocabulary = tokenizer != nullptr ? tokenizer->size() : members[0].source->info().logitWidth;
     for (TokenId id = 0; tokenizer != nullptr && id < static_cast<TokenId>(tokenizer->size()); ++id)
         if (!tokenizer->isToken(id)) m_state->holes.push_back(id);
+    std::set<std::pair<std::string, std::string>> toldOf;
     for (EnsembleMember& member : members) {
         const SourceInfo& info = member.source->info();
         const auto tell = [&](const std::string& own) { m_state->notices.push_back("'" + member.name + "': " + own); };
-        std::for_each(info.notices.begin(), info.notices.end(), tell);
+        for (const std::string& own : info.notices)  // what one file says of itself is said once
+            if (toldOf.emplace(info.path, own).second) tell(own);
         // Here rows are cut, so here it is told, once and in these words, whatever kind of source it is.
         if (const std::int64_t padding = info.logitWidth - m_state->vocabulary; padding > 0)
             tell(std::to_string(padding) + " rows of logits beyond the tokenizer's " +

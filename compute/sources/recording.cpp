@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "compute/error.h"
+#include "compute/files/posix.h"
 #include "compute/printable.h"
 #include "compute/sources/filekind.h"
 #include "compute/sources/stopset.h"
@@ -212,7 +213,8 @@ std::shared_ptr<const Tokenizer> tokenizerOf(const Recording& recording, const s
     std::error_code error;
     if (given.empty() && !fs::exists(folder, error)) {
         info.notices.push_back("the recording's tokenizer " + folder.string() +
-                               " is not there, so its tokens are shown as ids");
+                               (error ? " cannot be read (" + posix::reason(error.value()) + ")" : " is not there") +
+                               ", so its tokens are shown as ids");
         return nullptr;
     }
     if (fs::is_regular_file(folder, error) && fileKind(folder) == FileKind::Gguf) {
@@ -251,6 +253,8 @@ Recording readRecording(const fs::path& path) {
     const auto T = static_cast<std::int64_t>(recording.tokens.size());
     for (const auto& [name, tensor] : file.tensors()) {
         if (!name.starts_with(kLogits)) continue;
+        if (printable(name) != name)
+            fail(path, "the name of tensor '" + name + "' holds a line end or another control character");
         if (!isFloat(tensor.dtype) || tensor.shape.size() != 2 || tensor.shape[0] != T || tensor.shape[1] < 1)
             fail(path, "tensor '" + name + "' is not one row of logits for each token",
                  "float [" + std::to_string(T) + ", V]",
@@ -261,6 +265,7 @@ Recording readRecording(const fs::path& path) {
         recording.sources.push_back(std::move(source));
     }
     const std::string base = metadata.text("base");
+    if (base.empty()) fail(path, "the metadata entry 'base' is missing", "the name of a source with logits in it");
     const auto first = std::find_if(recording.sources.begin(), recording.sources.end(),
                                     [&](const auto& source) { return source.name == base; });
     if (first == recording.sources.end())

@@ -45,7 +45,8 @@ class Reader {
         PreTokenizer preTokenizer = readPreTokenizer(part("pre_tokenizer"), m_where);
 
         const std::int64_t pieces = m_flat ? static_cast<std::int64_t>(m_tables.vocab.size()) : count(model, "vocab");
-        m_idLimit = std::min(kMaxSize, kHoles + kHolesPerToken * (pieces + count(m_json, "added_tokens")));
+        m_tokens = pieces + count(m_json, "added_tokens");
+        m_idLimit = std::min(kMaxSize, kHoles + kHolesPerToken * m_tokens);
         type == "BPE" ? readPieces(model) : readScoredPieces(model);
         if (m_vocabulary.entries.empty()) fail("the vocabulary is empty");
         readAdded();
@@ -64,7 +65,7 @@ class Reader {
     Json m_json;
     TokenizerTables m_tables;  ///< of BPE
     bool m_flat = false;       ///< the tables were read without a tree, and m_json has empty ones
-    std::int64_t m_idLimit = kHoles;
+    std::int64_t m_tokens = 0, m_idLimit = kHoles;
     Decoder m_decoder;
     Vocabulary m_vocabulary;
     std::vector<UnigramPiece> m_scored;
@@ -93,11 +94,15 @@ class Reader {
 
     TokenId idFrom(const Json& value, const std::string& piece) const {
         if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= static_cast<std::uint64_t>(m_idLimit))
-            failId(piece);
+            failId(piece, shortened(value.dump(-1, ' ', true)));
         return static_cast<TokenId>(value.get<std::uint64_t>());
     }
-    [[noreturn]] void failId(const std::string& piece) const {
-        fail("the id of token '" + piece + "' is not a number from 0 to " + std::to_string(m_idLimit - 1));
+    [[noreturn]] void failId(const std::string& piece, std::string found) const {
+        throw Error({.where = m_where,
+                     .what = "the id of token '" + piece + "' cannot be used",
+                     .expected = "a whole number from 0 to " + std::to_string(m_idLimit - 1) +
+                                 ", which is enough for " + std::to_string(m_tokens) + " tokens",
+                     .found = std::move(found)});
     }
 
     Vocabulary::Entry& entry(TokenId id) {
@@ -121,7 +126,7 @@ class Reader {
         if (!m_flat)
             for (const auto& [piece, value] : vocab->items()) m_tables.vocab.emplace_back(piece, idFrom(value, piece));
         for (const auto& [piece, id] : m_tables.vocab) {
-            if (id >= m_idLimit) failId(piece);
+            if (id >= m_idLimit) failId(piece, std::to_string(id));
             Vocabulary::Entry& slot = entry(id);
             if (slot.token)
                 fail("the tokens '" + slot.piece + "' and '" + piece + "' have the same id " + std::to_string(id));

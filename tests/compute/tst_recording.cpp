@@ -126,6 +126,13 @@ class TestRecording : public QObject, RecordingFolder {
         QVERIFY(without->info().notices[0].find("is not there, so its tokens are shown as ids") != std::string::npos);
         QVERIFY(!errorOf([&] { source({}, (folder() / "elsewhere").string()); }).empty());
 
+        // One file says it once, however many of its sources are in the rack.
+        std::vector<EnsembleMember> members;
+        for (const char* name : {"base", "math"})
+            members.push_back({.name = name, .source = source(name), .prefix = {}});
+        const std::vector<std::string> told = Ensemble(std::move(members)).notices();
+        QCOMPARE(told, std::vector<std::string>{"'base': " + without->info().notices[0]});
+
         fs::create_directories(folder() / "models/base");
         writeJson(folder() / "models/base/tokenizer.json", tokenizerOf(toyPieces(9)));
         writeJson(folder() / "models/base/generation_config.json", {{"eos_token_id", {2, 7}}});

@@ -46,7 +46,17 @@ const Fault kFaults[] = {
          r.tensor("tokens") = idTensor("tokens", {1, 5, 9, 7, 2});
      }},
     {"no base", "its base 'other' has no logits in it", [](ToyRecording& r) { r.metadata["base"] = "other"; }},
-    {"a base that is not said", "its base '' has no logits in it", [](ToyRecording& r) { r.metadata.erase("base"); }},
+    {"a base that is not said",
+     "the metadata entry 'base' is missing (expected the name of a source with logits in it); record it again.",
+     [](ToyRecording& r) { r.metadata.erase("base"); }},
+    {"a name with a line end", "the name of tensor 'logits.a b' holds a line end or another control character",
+     [](ToyRecording& r) { r.tensor("logits.math").name = "logits.a\nb"; }},
+    {"a name with a control character", "the name of tensor 'logits.a\\x1bb' holds a line end or another control",
+     [](ToyRecording& r) {
+         r.tensor("logits.math").name =
+             "logits.a\x1b"
+             "b";
+     }},
     {"a row too few",
      "tensor 'logits.math' is not one row of logits for each token (expected float [5, V], found "
      "float32 [4, 9])",

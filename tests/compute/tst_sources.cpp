@@ -1,12 +1,14 @@
 // Opening a source: the gate (A2), the stop set (A8), what is refused by its name, late modules, the hash of the
 // weights.
+#include <unistd.h>
+
 #include "compute/error.h"
 #include "compute/files/sha256.h"
 #include "compute/sources/modules.h"
 #include "compute/sources/stopset.h"
-#include "tests/support/tokenizersource.h"
 #include "tests/support/fixture.h"
 #include "tests/support/scratch.h"
+#include "tests/support/tokenizersource.h"
 #include "tests/support/toyfiles.h"
 
 using namespace counterpoint::compute;
@@ -125,8 +127,10 @@ class TestSources : public QObject, Scratch {
             << R"({"eos_token_id":[20,4294967298,3]})"
             << R"({"eos_token_id":-2})"
             << "" << QList<int>{3}
-            << QStringList{"config.json: eos_token_id 20 is left out of the stop tokens, since the vocabulary of 20 ids has no token of that id",
-                           "config.json: eos_token_id 4294967298 is left out", "generation_config.json: eos_token_id -2"};
+            << QStringList{
+                   "config.json: eos_token_id 20 is left out of the stop tokens, since the vocabulary of 20 ids has no "
+                   "token of that id",
+                   "config.json: eos_token_id 4294967298 is left out", "generation_config.json: eos_token_id -2"};
     }
     void stopSet() {
         QFETCH(QString, config);
@@ -146,20 +150,80 @@ class TestSources : public QObject, Scratch {
             QVERIFY2(notices[i].starts_with((folder() / leftOut[static_cast<qsizetype>(i)].toStdString()).string()),
                      notices[i].c_str());
     }
+    void badStopSet_data() {
+        QTest::addColumn<QString>("value");
+        QTest::addColumn<QString>("found");
+        QTest::newRow("text") << "\"</s>\""
+                              << "\"</s>\"";
+        QTest::newRow("2^70") << "1180591620717411303424"
+                              << "1.1805916207174113e+21";
+        QTest::newRow("a list in a list") << "[[1]]"
+                                          << "[[1]]";
+        QTest::newRow("a text in a list") << "[1,\"a\"]"
+                                          << "[1,\"a\"]";
+        QTest::newRow("no whole number") << "1e9"
+                                         << "1000000000.0";
+        QTest::newRow("object") << "{}"
+                                << "{}";
+    }
     void badStopSet() {
+        QFETCH(QString, value);
+        QFETCH(QString, found);
         writeJson(folder() / "tokenizer.json", tokenizerOf(toyPieces(20)));
-        writeFile(folder() / "config.json", R"({"eos_token_id":"</s>"})");
+        for (const char* key : {"eos_token_id", "bos_token_id"})
+            for (const char* name : {"config.json", "generation_config.json"}) {
+                const fs::path file = folder() / name;
+                writeFile(file, "{\"" + std::string(key) + "\":" + value.toStdString() + "}");
+                std::vector<std::string> notices;
+                const auto stated = [&] { statedStopIds(folder(), *openTokenizer(folder()), notices); };
+                QCOMPARE(errorOf(stated), file.string() + ": " + key +
+                                              " is not an id (expected a whole number from 0 to 2147483647, or a list "
+                                              "of them, found " +
+                                              found.toStdString() + ").");
+                fs::remove(file);
+            }
+    }
+
+    /// Not used, but never unsaid.
+    void beginningThatIsNoToken() {
+        writeJson(folder() / "tokenizer.json", tokenizerOf(toyPieces(20)));
+        writeFile(folder() / "config.json", R"({"bos_token_id":1000000000})");
+        writeFile(folder() / "generation_config.json", R"({"bos_token_id":[1,-1]})");
         std::vector<std::string> notices;
-        QVERIFY(errorOf([&] {
-                    statedStopIds(folder(), *openTokenizer(folder()), notices);
-                }).find("eos_token_id is not an id") != std::string::npos);
+        QVERIFY(statedStopIds(folder(), *openTokenizer(folder()), notices).empty());
+        QCOMPARE(notices, std::vector<std::string>{(folder() / "config.json").string() +
+                                                   ": bos_token_id 1000000000 is not used, since the vocabulary of 20 "
+                                                   "ids has no token of that id"});
+    }
+
+    /// What the system says of a folder, and not that nothing is in it.
+    void tokenizersThatCannotBeRead() {
+        const auto said = [&](const fs::path& path) { return errorOf([&] { openTokenizer(path); }); };
+        fs::create_symlink("loop", folder() / "loop");
+        QCOMPARE(said(folder() / "loop"), (folder() / "loop").string() +
+                                              ": the tokenizer's folder cannot be read: symbolic links go round in a "
+                                              "circle.");
+        QCOMPARE(said(folder() / "nowhere"),
+                 (folder() / "nowhere").string() +
+                     ": there is no tokenizer: there is no such file or folder; check the path.");
+        writeFile(folder() / "file.json", "{}");
+        QVERIFY(said(folder() / "file.json").find("not the folder of a tokenizer but a file") != std::string::npos);
+        const fs::path closed = folder() / "closed";
+        fs::create_directory(closed);
+        fs::permissions(closed, fs::perms::none);
+        const bool root = ::geteuid() == 0;  // whom no folder is closed to
+        if (root) QCOMPARE(::seteuid(65534), 0);
+        const std::string found = said(closed);
+        if (root) QCOMPARE(::seteuid(0), 0);
+        fs::permissions(closed, fs::perms::owner_all);
+        QCOMPARE(found, closed.string() + ": the tokenizer's folder cannot be read: permission is denied.");
     }
 
     void refusals_data() {
         QTest::addColumn<QString>("name");
         QTest::addColumn<QByteArray>("content");
         QTest::addColumn<QString>("sentence");
-        QTest::newRow("nothing there") << "none" << QByteArray() << "there is no such file or folder";
+        QTest::newRow("nothing there") << "none" << QByteArray() << "there is no such file or folder; check the path.";
         QTest::newRow("GGUF") << "model.gguf" << QByteArray("GGUF") << "the file ends inside its version";
         QTest::newRow("TorchScript pt") << "model.pt" << QByteArray("x") << "this is not a TorchScript file";
         QTest::newRow("TorchScript ts") << "model.ts" << QByteArray("x") << "this is not a TorchScript file";
@@ -175,7 +239,8 @@ class TestSources : public QObject, Scratch {
             << "folder/config.json" << QByteArray("[]") << "the file is not a JSON object";
         QTest::newRow("config is cut") << "folder/config.json" << QByteArray("{\"a\":") << "the JSON ends too early";
         QTest::newRow("no tokenizer") << "folder/config.json" << QByteArray("{}")
-                                      << "there is no tokenizer in this folder";
+                                      << "there is no tokenizer in this folder (expected tokenizer.json or "
+                                         "tokenizer.model); put the model's tokenizer in it.";
     }
     void refusals() {
         QFETCH(QString, name);

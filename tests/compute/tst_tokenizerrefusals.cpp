@@ -69,8 +69,11 @@ class TestTokenizerRefusals : public QObject, TokenizerFolder {
         row("/model/merges", "null", "the model has no list 'merges'");
         row("/model/vocab", "[]", "the model has no object 'vocab'");
         row("/model/vocab/a", "4", "have the same id 4");
-        row("/model/vocab/a", "-3", "the id of token 'a' is not a number");
-        row("/model/vocab/a", "999999999999", "the id of token 'a' is not a number");
+        for (const char* id : {"-3", "65680", "999999999999", "1.5"})  // 65536 and 16 for each of 9 tokens
+            row("/model/vocab/a", id,
+                qPrintable(QString("the id of token 'a' cannot be used (expected a whole number from 0 to 65679, which "
+                                   "is enough for 9 tokens, found %1)")
+                               .arg(id)));
         row("/model/unk_token", "\"none\"", "unk_token 'none' is not in the vocabulary");
         row("/model/byte_fallback", "1", "byte_fallback is neither true nor false");
         row("/added_tokens/0/content", "\"b\"", "has the id 0 of '<unk>'");
