@@ -1,11 +1,47 @@
 #include "compute/random/noise.h"
 
-#include <boost/math/special_functions/erf.hpp>
 #include <cmath>
 
+#include "compute/clones.h"
+#include "compute/random/lanes.h"
 #include "compute/random/philox.h"
 
 namespace counterpoint::compute {
+namespace {
+
+/// u in (0,1): 2^52 + top52 is exact, and so is what is left of it.
+[[gnu::always_inline]] inline double uniformOf(std::uint32_t word0, std::uint32_t word1) noexcept {
+    const std::uint64_t top52 = ((std::uint64_t{word0} << 32) | word1) >> 12;
+    return ((std::bit_cast<double>(top52 | 0x4330000000000000u) - 0x1p52) + 0.5) * 0x1p-52;
+}
+
+/// u of the counters (0 … n − 1, b, c, d).
+COUNTERPOINT_CLONES void uniforms(std::uint32_t b, std::uint32_t c, std::uint32_t d, std::uint64_t seed, double* out,
+                                  std::uint32_t n) noexcept {
+    const auto key = detail::keyOf(seed);
+#pragma omp simd
+    for (std::uint32_t e = 0; e < n; ++e) {
+        detail::PhiloxWords w{e, b, c, d};
+        detail::philoxRounds(w, key[0], key[1]);
+        out[e] = uniformOf(w.a, w.b);
+    }
+}
+
+COUNTERPOINT_CLONES void normals(double* x, std::size_t n) noexcept {
+    int far = 0;
+#pragma omp simd reduction(+ : far)
+    for (std::size_t i = 0; i < n; ++i) far += (x[i] < detail::kFarTail) + (x[i] > 1.0 - detail::kFarTail);
+    if (far == 0) {
+#pragma omp simd
+        for (std::size_t i = 0; i < n; ++i) x[i] = detail::laneNormal(x[i]);
+        return;
+    }
+    for (std::size_t i = 0; i < n; ++i)
+        x[i] = x[i] < detail::kFarTail || x[i] > 1.0 - detail::kFarTail ? detail::laneFarNormal(x[i])
+                                                                        : detail::laneNormal(x[i]);
+}
+
+}  // namespace
 
 std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) noexcept {
     detail::PhiloxWords w{counter[0], counter[1], counter[2], counter[3]};
@@ -13,10 +49,7 @@ std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::a
     return {w.a, w.b, w.c, w.d};
 }
 
-double uniform(const std::array<std::uint32_t, 4>& words) noexcept {
-    const std::uint64_t top52 = ((std::uint64_t{words[0]} << 32) | words[1]) >> 12;
-    return (static_cast<double>(top52) + 0.5) * 0x1p-52;
-}
+double uniform(const std::array<std::uint32_t, 4>& words) noexcept { return uniformOf(words[0], words[1]); }
 
 double tokenGumbel(const TokenAddress& address) noexcept {
     const double u = uniform(philox(
@@ -25,15 +58,12 @@ double tokenGumbel(const TokenAddress& address) noexcept {
     return -std::log(-std::log(u));
 }
 
-double copulaNormal(const NormalAddress& address) noexcept {
-    const auto purpose = static_cast<std::uint32_t>(address.kind);
-    const double u = uniform(philox({address.expert, address.index, address.draw, 4 * address.layer + purpose},
-                                    detail::keyOf(address.seed)));
-    // Φ⁻¹(u) from the nearer tail: 2u and 2(1−u) are exact in float64, so both tails keep their full precision.
-    using Policy = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
-    constexpr double kRootTwo = 1.41421356237309504880;
-    return u < 0.5 ? -kRootTwo * boost::math::erfc_inv(2 * u, Policy())
-                   : kRootTwo * boost::math::erfc_inv(2 * (1 - u), Policy());
+void normalsOfUniforms(std::span<double> x) noexcept { normals(x.data(), x.size()); }
+
+void copulaNormals(const NormalAddress& address, std::span<double> out) noexcept {
+    uniforms(address.index, address.draw, 4 * address.layer + static_cast<std::uint32_t>(address.kind), address.seed,
+             out.data(), static_cast<std::uint32_t>(out.size()));
+    normals(out.data(), out.size());
 }
 
 }  // namespace counterpoint::compute

@@ -1,11 +1,13 @@
 #pragma once
 // R3 and R11: addressed noise. Philox 4x32-10, key = (seed low, seed high); a draw depends on its address only.
 //   token Gumbel: counter (v, position, stream, 0); u = ((w0<<32|w1)>>12 + ½)/2^52; G = −log(−log u), float64
-//   copula normal: counter (expert, index, draw, 4·layer + purpose), purpose 1 = ζ, 2 = ε; normal = inverse CDF of u
+//   copula normal: counter (expert, index, draw, 4·layer + purpose), purpose 1 = ζ, 2 = ε; normal = Φ⁻¹(u)
+// Normals come as rows over experts [E], vectorised; the same bits on every instruction set and for any E.
 // Golden: golden/noise.json, 1e-12. Pure; thread: any.
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "compute/export.h"
 #include "compute/step.h"
@@ -27,11 +29,15 @@ struct TokenAddress {
 COUNTERPOINT_API double tokenGumbel(const TokenAddress& address) noexcept;
 
 enum class NormalKind : std::uint32_t { Zeta = 1, Epsilon = 2 };
+/// Of expert 0; the experts of a row follow.
 struct NormalAddress {
     std::uint64_t seed = 0;
     NormalKind kind = NormalKind::Zeta;
-    std::uint32_t draw = 0, layer = 0, index = 0, expert = 0;
+    std::uint32_t draw = 0, layer = 0, index = 0;
 };
-COUNTERPOINT_API double copulaNormal(const NormalAddress& address) noexcept;
+/// Standard normals of experts 0, 1, … of that address.
+COUNTERPOINT_API void copulaNormals(const NormalAddress& address, std::span<double> out) noexcept;
+/// Each u in (0,1) becomes Φ⁻¹(u).
+COUNTERPOINT_API void normalsOfUniforms(std::span<double> x) noexcept;
 
 }  // namespace counterpoint::compute

@@ -1,37 +1,58 @@
 #include "compute/routing/copula.h"
 
 #include <cmath>
-#include <numbers>
+
+#include "compute/random/noise.h"
+#include "compute/routing/gumbel.h"
 
 namespace counterpoint::compute {
 namespace {
 
-/// Below it erfc goes towards the denormals, and the asymptotic series is exact in float64.
-constexpr double kFar = -20.0;
-
-/// Φ(z) = φ(z)/|z| · (1 − 1/z² + 3/z⁴ − 15/z⁶ + …) for z far below 0; the last term kept is below 1e-12.
-double logFarTail(double z) noexcept {
-    const double inverse = 1.0 / (z * z);
-    double term = 1.0, series = 0.0;
-    for (int k = 1; k <= 6; ++k) {
-        term *= -(2.0 * k - 1.0) * inverse;
-        series += term;
-    }
-    return -0.5 * z * z - std::log(-z) - 0.5 * std::log(2.0 * std::numbers::pi) + std::log1p(series);
+void draw(const NoiseAddress& address, NormalKind kind, Position index, std::span<double> out) noexcept {
+    copulaNormals({address.seed, kind, address.draw, address.layer, static_cast<std::uint32_t>(index)}, out);
 }
 
-double lowerTail(double z) noexcept { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
+/// x ← a·other + b·x
+void blend(double a, std::span<const double> other, double b, std::span<double> x) noexcept {
+    const double* from = other.data();
+    double* to = x.data();
+#pragma omp simd
+    for (std::size_t e = 0; e < x.size(); ++e) to[e] = a * from[e] + b * to[e];
+}
 
 }  // namespace
 
-double logNormalCdf(double z) noexcept {
-    if (z < kFar) return logFarTail(z);
-    return z < 0.0 ? std::log(lowerTail(z)) : std::log1p(-lowerTail(-z));
+void groupNormals(const NoiseAddress& address, const Placement& placed, std::span<double> zeta,
+                  std::span<double> scratch) noexcept {
+    const bool looksBack = placed.partnerFirst >= 0 && placed.alpha > 0.0;
+    draw(address, NormalKind::Zeta, placed.first, zeta);
+    if (!looksBack) return;
+    draw(address, NormalKind::Zeta, placed.partnerFirst, scratch);
+    blend(-placed.alpha, scratch, std::sqrt((1.0 - placed.alpha) * (1.0 + placed.alpha)), zeta);
 }
 
-double gumbelOfNormal(double z) noexcept {
-    if (z > -kFar) return -logFarTail(-z);  // −log Φ(z) is 1 − Φ(z) to the last bit
-    return -std::log(-logNormalCdf(z));
+void positionNormals(const NoiseAddress& address, const Placement& placed, Position position,
+                     std::span<const double> zeta, std::span<double> z) noexcept {
+    if (placed.rho >= 1.0) {
+        std::copy(zeta.begin(), zeta.end(), z.begin());
+        return;
+    }
+    draw(address, NormalKind::Epsilon, position, z);
+    if (placed.rho > 0.0) blend(std::sqrt(placed.rho), zeta, std::sqrt(1.0 - placed.rho), z);
+}
+
+void routingNoise(const NoiseAddress& address, const Placement& placed, Position position, GroupMemory& memory,
+                  std::span<double> gamma) {
+    if (placed.rho > 0.0 &&
+        (memory.zeta.size() != gamma.size() || memory.address != address || memory.placed != placed)) {
+        memory.zeta.resize(gamma.size());
+        memory.scratch.resize(gamma.size());
+        groupNormals(address, placed, memory.zeta, memory.scratch);
+        memory.address = address;
+        memory.placed = placed;
+    }
+    positionNormals(address, placed, position, memory.zeta, gamma);
+    gumbelsOfNormals(gamma);
 }
 
 }  // namespace counterpoint::compute

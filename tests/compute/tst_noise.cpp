@@ -1,8 +1,10 @@
 // R3, R11: addressed noise against golden/noise.json (made by an independent implementation; 1e-12).
+#include <boost/math/distributions/normal.hpp>
 #include <charconv>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "compute/random/lanes.h"
 #include "compute/random/noise.h"
 #include "tests/support/fixture.h"
 
@@ -19,6 +21,11 @@ std::uint64_t seedOf(const json& row) {
     std::uint64_t seed = 0;
     std::from_chars(text.data(), text.data() + text.size(), seed);
     return seed;
+}
+double normalOf(const NormalAddress& address, std::size_t expert) {
+    std::vector<double> row(expert + 1);
+    copulaNormals(address, row);
+    return row[expert];
 }
 }  // namespace
 
@@ -48,13 +55,14 @@ class TestNoise : public QObject {
         }
     }
 
-    void copulaNormals() {
+    void goldenNormals() {
         REQUIRE_SHARED("golden/noise.json");
         const json g = golden();
         const double tolerance = g["tolerance"];
         for (const json& row : g["copula"]) {
             const NormalKind kind = row["kind"] == "zeta" ? NormalKind::Zeta : NormalKind::Epsilon;
-            const double x = copulaNormal({seedOf(row), kind, row["draw"], row["layer"], row["index"], row["expert"]});
+            const double x = normalOf({seedOf(row), kind, row["draw"], row["layer"], row["index"]},
+                                      row["expert"].get<std::size_t>());
             QVERIFY2(std::abs(x - row["normal"].get<double>()) <= tolerance, row.dump().c_str());
         }
     }
@@ -83,18 +91,60 @@ class TestNoise : public QObject {
         QCOMPARE(uniform({0x80000000u, 0, 7, 9}), 0.5 + 0x1p-53);
     }
 
+    // What the widest instruction set gives is what plain instructions give, bit for bit.
+    void theSameBitsOnEveryInstructionSet() {
+#if defined(__x86_64__)
+        std::vector<double> row(64);
+        for (std::uint32_t index = 0; index < 200; ++index) {
+            copulaNormals({7, NormalKind::Zeta, 1, 2, index}, row);
+            for (std::uint32_t e = 0; e < row.size(); ++e)
+                QVERIFY(row[e] == detail::laneNormal(uniform(philox({e, index, 1, 9}, {7, 0}))));
+        }
+#else
+        QSKIP("one instruction set");
+#endif
+    }
+
     // Every part of an address matters.
     void addressesDiffer() {
         const double g = tokenGumbel({7, 3, 5, 1});
         for (const TokenAddress& other : {TokenAddress{8, 3, 5, 1}, TokenAddress{7 + (1ull << 32), 3, 5, 1},
                                           TokenAddress{7, 4, 5, 1}, TokenAddress{7, 3, 6, 1}, TokenAddress{7, 3, 5, 2}})
             QVERIFY(tokenGumbel(other) != g);
-        const double z = copulaNormal({7, NormalKind::Zeta, 1, 2, 3, 4});
+        const double z = normalOf({7, NormalKind::Zeta, 1, 2, 3}, 4);
         for (const NormalAddress& other :
-             {NormalAddress{8, NormalKind::Zeta, 1, 2, 3, 4}, NormalAddress{7, NormalKind::Epsilon, 1, 2, 3, 4},
-              NormalAddress{7, NormalKind::Zeta, 2, 2, 3, 4}, NormalAddress{7, NormalKind::Zeta, 1, 3, 3, 4},
-              NormalAddress{7, NormalKind::Zeta, 1, 2, 4, 4}, NormalAddress{7, NormalKind::Zeta, 1, 2, 3, 5}})
-            QVERIFY(copulaNormal(other) != z);
+             {NormalAddress{8, NormalKind::Zeta, 1, 2, 3}, NormalAddress{7 + (1ull << 32), NormalKind::Zeta, 1, 2, 3},
+              NormalAddress{7, NormalKind::Epsilon, 1, 2, 3}, NormalAddress{7, NormalKind::Zeta, 2, 2, 3},
+              NormalAddress{7, NormalKind::Zeta, 1, 3, 3}, NormalAddress{7, NormalKind::Zeta, 1, 2, 4}})
+            QVERIFY(normalOf(other, 4) != z);
+        QVERIFY(normalOf({7, NormalKind::Zeta, 1, 2, 3}, 5) != z);
+    }
+
+    // A row is the same however long it is: vectors of any width, remainders, one expert.
+    void rowsOfAnyLength() {
+        std::vector<double> whole(67);
+        copulaNormals({7, NormalKind::Epsilon, 3, 2, 11}, whole);
+        for (std::size_t n = 0; n <= whole.size(); ++n) {
+            std::vector<double> part(n);
+            copulaNormals({7, NormalKind::Epsilon, 3, 2, 11}, part);
+            QVERIFY(std::equal(part.begin(), part.end(), whole.begin()));
+        }
+    }
+
+    // Φ⁻¹ against Boost.Math over all of what u can be, both ends included.
+    void quantiles() {
+        const boost::math::normal normal;
+        std::vector<double> u, z;
+        for (int i = 1; i < 4000; ++i) u.push_back(i / 4000.0);
+        for (int i = 1; i <= 53; ++i) u.push_back(std::ldexp(1.0, -i)), u.push_back(1 - std::ldexp(1.0, -i));
+        for (const double x : {0.075, 0.925, 1.388794386496402e-11}) u.push_back(x);
+        z = u;
+        normalsOfUniforms(z);
+        for (std::size_t i = 0; i < u.size(); ++i) {
+            const double wanted = u[i] < 0.5 ? quantile(normal, u[i]) : quantile(complement(normal, 1 - u[i]));
+            QVERIFY2(std::abs(z[i] - wanted) <= 4e-15 * std::max(1.0, std::abs(wanted)),
+                     qPrintable(QString::number(u[i])));
+        }
     }
 
     // 40,000 fixed addresses: mean γ (Euler's constant) and 0, variance π²/6 and 1, within 4 standard errors.
@@ -104,7 +154,7 @@ class TestNoise : public QObject {
         for (int i = 0; i < n; ++i) {
             const double x = tokenGumbel({11, i, 3, 0});
             g += x / n, gg += x * x / n;
-            const double y = copulaNormal({11, NormalKind::Epsilon, 0, 1, static_cast<std::uint32_t>(i), 2});
+            const double y = normalOf({11, NormalKind::Epsilon, 0, 1, static_cast<std::uint32_t>(i)}, 2);
             z += y / n, zz += y * y / n;
         }
         const double root = std::sqrt(double(n));
