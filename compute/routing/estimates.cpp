@@ -1,0 +1,151 @@
+#include "compute/routing/estimates.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compute/pool.h"
+#include "compute/routing/copula.h"
+#include "compute/routing/moments.h"
+#include "compute/routing/refusal.h"
+
+namespace counterpoint::compute {
+namespace {
+
+constexpr int kFirstAnswer = 32;
+
+/// One layer: what is asked of it and what its draws gave.
+struct LayerDraws {
+    std::uint32_t layer;
+    int chosen;
+    std::vector<double> scaled;  ///< [T][E] ℓ'/T_r
+    routing::Moments moments;
+};
+
+/// Memory of one thread.
+struct Worker {
+    std::vector<MetricsPlan> plans;  ///< one a layer
+    std::vector<ExpertId> chosen;    ///< [T][K]
+    std::vector<double> scores;      ///< [E]
+    std::vector<std::int32_t> earlier;
+    GroupMemory memory;
+};
+
+std::vector<double> scaledLogits(const RouterLayer& layer, std::size_t experts) {
+    check(layer.law, experts);
+    std::vector<double> scaled(layer.logits.size());
+    for (std::size_t at = 0; at < scaled.size(); at += experts) {
+        const std::span<double> row(scaled.data() + at, experts);
+        biasedLogits(layer.law, layer.logits.subspan(at, experts), row,
+                     "layer " + std::to_string(layer.layer) + ", position " + std::to_string(at / experts));
+        routingScores(layer.law, row, {}, row);
+    }
+    return scaled;
+}
+
+Position positionsOf(const EstimateQuestion& question) {
+    if (question.experts < 1 || question.layers.empty())
+        routing::refuse("\"router_logits\"", "there is nothing to route", "a layer with experts", "none");
+    const std::size_t size = question.layers.front().logits.size();
+    for (const RouterLayer& layer : question.layers)
+        if (layer.logits.size() != size || size % question.experts != 0 || size == 0)
+            routing::refuse("layer " + std::to_string(layer.layer), "the router's logits have another shape",
+                            std::to_string(std::max<std::size_t>(1, size / question.experts)) + " × " +
+                                std::to_string(question.experts) + " numbers",
+                            std::to_string(layer.logits.size()));
+    return static_cast<Position>(size / question.experts);
+}
+
+/// S_t of every position under one draw's noise.
+void routeDraw(const NoiseAddress& address, const LayerDraws& layer, const Layout& layout, std::size_t experts,
+               Worker& worker) {
+    const auto K = static_cast<std::size_t>(layer.chosen);
+    for (std::size_t g = 0; g < layout.placements.size(); ++g)
+        for (Position t = layout.bounds[g]; t < layout.bounds[g + 1]; ++t) {
+            routingNoise(address, layout.placements[g], t, worker.memory, worker.scores);
+            const double* scaled = layer.scaled.data() + static_cast<std::size_t>(t) * experts;
+            for (std::size_t e = 0; e < experts; ++e) worker.scores[e] += scaled[e];
+            topK(worker.scores, {worker.chosen.data() + static_cast<std::size_t>(t) * K, K});
+        }
+}
+
+Estimates estimatesOf(std::span<const LayerDraws> layers, int draws) {
+    Estimates all{.draws = draws, .layers = {}, .pooled = {}};
+    std::vector<const routing::Moments*> moments;
+    for (const LayerDraws& layer : layers) {
+        all.layers.push_back(routing::layerEstimates(layer.moments, draws));
+        moments.push_back(&layer.moments);
+        const double gap = routing::identityGap(layer.moments, draws);
+        if (!(gap <= 1e-9))
+            routing::refuse("layer " + std::to_string(layer.layer),
+                            "the moments of one set of draws contradict each other", "a gap of at most 1e-9",
+                            routing::written(gap));
+    }
+    all.pooled = routing::pooledEstimates(moments, draws);
+    return all;
+}
+
+}  // namespace
+
+Outcome estimate(const EstimateQuestion& question, const std::stop_token& stop,
+                 const std::function<void(const Estimates&)>& progress) {
+    const Position T = positionsOf(question);
+    if (question.draws < 1)
+        routing::refuse("\"draws\"", "an estimate needs draws", "1 or more", std::to_string(question.draws));
+    const std::size_t E = question.experts, L = question.layers.size();
+    std::vector<LayerDraws> layers;
+    Worker fresh{.plans = {},
+                 .chosen = {},
+                 .scores = std::vector<double>(E),
+                 .earlier = std::vector<std::int32_t>(E),
+                 .memory = {}};
+    fresh.memory.zeta.reserve(E);
+    fresh.memory.scratch.reserve(E);
+    for (const RouterLayer& layer : question.layers) {
+        layers.push_back({layer.layer, layer.law.chosen, scaledLogits(layer, E),
+                          routing::momentsFor(static_cast<std::size_t>(T), E, question.draws)});
+        fresh.plans.push_back(metricsPlan(question.coupling, T, E, layer.law.chosen, question.capacityFactor));
+        fresh.chosen.resize(std::max(fresh.chosen.size(), static_cast<std::size_t>(T * layer.law.chosen)));
+    }
+    const int threads = std::max(1, question.threads);
+    std::vector<Worker> workers(static_cast<std::size_t>(threads), fresh);
+    for (int done = 0; done < question.draws;) {
+        const int upTo = std::min(question.draws, done == 0 ? kFirstAnswer : 2 * done);
+        const auto tasks = static_cast<std::int64_t>(upTo - done) * static_cast<std::int64_t>(L);
+        Pool::instance().run(threads, tasks, [&](std::int64_t task, int who) {
+            if (stop.stop_requested()) return;
+            const std::size_t at = static_cast<std::size_t>(task) % L;
+            const int draw = done + static_cast<int>(task / static_cast<std::int64_t>(L));
+            Worker& worker = workers[static_cast<std::size_t>(who)];
+            MetricsPlan& plan = worker.plans[at];
+            const NoiseAddress address{question.seed, static_cast<std::uint32_t>(draw) + 1, layers[at].layer};
+            routeDraw(address, layers[at], plan.layout, E, worker);
+            const std::span<const ExpertId> chosen(worker.chosen.data(), static_cast<std::size_t>(T) * plan.chosen);
+            routing::keepDraw(layers[at].moments, draw, plan, chosen, worker.earlier);
+        });
+        if (stop.stop_requested()) return Outcome::Cancelled;
+        done = upTo;
+        progress(estimatesOf(layers, done));
+    }
+    return Outcome::Done;
+}
+
+std::vector<DeterministicRouting> deterministicRouting(const EstimateQuestion& question) {
+    const Position T = positionsOf(question);
+    std::vector<DeterministicRouting> all;
+    for (const RouterLayer& layer : question.layers) {
+        const std::vector<double> scaled = scaledLogits(layer, question.experts);
+        MetricsPlan plan =
+            metricsPlan(question.coupling, T, question.experts, layer.law.chosen, question.capacityFactor);
+        DeterministicRouting routing{{},
+                                     std::vector<std::int32_t>(question.experts),
+                                     std::vector<ExpertId>(static_cast<std::size_t>(T) * plan.chosen)};
+        for (std::size_t t = 0; t < static_cast<std::size_t>(T); ++t)
+            topK({scaled.data() + t * question.experts, question.experts},
+                 {routing.chosen.data() + t * plan.chosen, plan.chosen});
+        routing.metrics = measure(plan, routing.chosen, routing.load);
+        all.push_back(std::move(routing));
+    }
+    return all;
+}
+
+}  // namespace counterpoint::compute

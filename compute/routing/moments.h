@@ -1,0 +1,30 @@
+#pragma once
+// What a layer's draws leave behind, and the estimates and the identity of R14 taken from it. Internal to this folder.
+// Draws may be kept from several threads at once, each once; the rest after they have all returned. Whole numbers add
+// up to the same in any order, and everything else is summed in the order of the draws: the same bits for any threads.
+
+#include <span>
+#include <vector>
+
+#include "compute/routing/estimates.h"
+
+namespace counterpoint::compute::routing {
+
+struct Moments {
+    std::size_t positions = 0, experts = 0;
+    std::vector<RoutingMetrics> metrics;  ///< [D]
+    std::vector<std::int32_t> load;       ///< [D][E]
+    std::vector<std::int64_t> met;        ///< [D] Σ_{t<t'} |S_t∩S_t'|
+    std::vector<std::uint32_t> included;  ///< [T][E] draws that chose e at t
+};
+COUNTERPOINT_API Moments momentsFor(std::size_t positions, std::size_t experts, int draws);
+/// earlier [E] is overwritten.
+COUNTERPOINT_API void keepDraw(Moments& moments, int draw, MetricsPlan& plan, std::span<const ExpertId> chosen,
+                               std::span<std::int32_t> earlier) noexcept;
+
+LayerEstimates layerEstimates(const Moments& moments, int draws);
+MetricEstimates pooledEstimates(std::span<const Moments* const> layers, int draws);
+/// The two sides' distance, in parts of the larger of T·K and their size.
+COUNTERPOINT_API double identityGap(const Moments& moments, int draws);
+
+}  // namespace counterpoint::compute::routing
