@@ -36,7 +36,7 @@ std::vector<double> scaledLogits(const RouterLayer& layer, std::size_t experts) 
     for (std::size_t at = 0; at < scaled.size(); at += experts) {
         const std::span<double> row(scaled.data() + at, experts);
         biasedLogits(layer.law, layer.logits.subspan(at, experts), row,
-                     "layer " + std::to_string(layer.layer) + ", position " + std::to_string(at / experts));
+                     {layer.layer, static_cast<Position>(at / experts)});
         routingScores(layer.law, row, {}, row);
     }
     return scaled;

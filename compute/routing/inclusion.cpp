@@ -116,15 +116,15 @@ void inclusionProbabilities(std::span<const double> scaled, int K, std::span<dou
     for (std::size_t i = 0; i < n; ++i) inclusion[who[i]] = race.sum[i];
 }
 
-IndependentForm independentForm(const RouterLaw& law, std::span<const float> logits, std::size_t experts, int threads,
-                                const std::string& where) {
+IndependentForm independentForm(const RouterLaw& law, std::span<const float> logits, std::size_t experts,
+                                std::uint32_t layer, int threads) {
     check(law, experts);
     const std::size_t positions = logits.size() / experts;
     IndependentForm form{std::vector<double>(logits.size()), std::vector<double>(experts), 0.0};
     std::vector<double> scaled(logits.size());
     for (std::size_t t = 0; t < positions; ++t) {
         const std::span<double> row(scaled.data() + t * experts, experts);
-        biasedLogits(law, logits.subspan(t * experts, experts), row, where + ", position " + std::to_string(t));
+        biasedLogits(law, logits.subspan(t * experts, experts), row, {layer, static_cast<Position>(t)});
         routingScores(law, row, {}, row);
     }
     Pool::instance().run(threads, static_cast<std::int64_t>(positions), [&](std::int64_t t, int) {

@@ -9,7 +9,6 @@
 // the others that are. Thread: any.
 
 #include <span>
-#include <string>
 #include <vector>
 
 #include "compute/export.h"
@@ -25,8 +24,8 @@ struct IndependentForm {
     std::vector<double> load;       ///< [E] Σ_t π
     double loadVariance = 0;        ///< Σ_e Σ_t π(1 − π)
 };
-/// Of a layer's router logits [T][E]; `where` names the layer for errors.
+/// Of a layer's router logits [T][E].
 COUNTERPOINT_API IndependentForm independentForm(const RouterLaw& law, std::span<const float> logits,
-                                                 std::size_t experts, int threads, const std::string& where);
+                                                 std::size_t experts, std::uint32_t layer, int threads);
 
 }  // namespace counterpoint::compute

@@ -138,8 +138,7 @@ Outcome testInvariance(const InvarianceQuestion& q, const std::stop_token& stop,
     Drawn drawn, beside;
     for (std::size_t i = 0; i < q.positions.size(); ++i) {
         const Position t = q.positions[i];
-        biasedLogits(q.law, q.logits.subspan(static_cast<std::size_t>(t) * q.experts, q.experts), biased,
-                     "layer " + std::to_string(q.layer) + ", position " + std::to_string(t));
+        biasedLogits(q.law, q.logits.subspan(static_cast<std::size_t>(t) * q.experts, q.experts), biased, {q.layer, t});
         routingScores(q.law, biased, {}, scaled);
         inclusionProbabilities(scaled, q.law.chosen, inclusion);
         if (!drawAll(q, t, biased, stop, given ? given : coupled, drawn) || !drawAll(q, t, biased, stop, plain, beside))

@@ -14,6 +14,10 @@ using routing::written;
 
 constexpr double kOff = -std::numeric_limits<double>::infinity();
 
+std::string written(const RouterPlace& place) {
+    return "layer " + std::to_string(place.layer) + ", position " + std::to_string(place.position);
+}
+
 }  // namespace
 
 void check(const RouterLaw& law, std::size_t experts) {
@@ -33,19 +37,19 @@ void check(const RouterLaw& law, std::size_t experts) {
 }
 
 void biasedLogits(const RouterLaw& law, std::span<const float> logits, std::span<double> biased,
-                  const std::string& where) {
+                  const RouterPlace& place) {
     std::size_t left = 0;
     for (std::size_t e = 0; e < logits.size(); ++e) {
         biased[e] = static_cast<double>(logits[e]) + (law.bias.empty() ? 0.0 : law.bias[e]);
         const double scaled = biased[e] / law.temperature;
         if (std::isnan(biased[e]) || biased[e] == -kOff || (std::isinf(scaled) && std::isfinite(biased[e])))
-            refuse(where + ", expert " + std::to_string(e), "the router's logit is no finite number",
+            refuse(written(place) + ", expert " + std::to_string(e), "the router's logit is no finite number",
                    "a finite number, or minus infinity for an expert that is off",
                    written(std::isfinite(biased[e]) ? scaled : biased[e]));
         left += biased[e] > kOff;
     }
     if (left < static_cast<std::size_t>(law.chosen))
-        refuse(where, "too few experts are left to choose from", std::to_string(law.chosen) + " or more",
+        refuse(written(place), "too few experts are left to choose from", std::to_string(law.chosen) + " or more",
                std::to_string(left));
 }
 
@@ -84,19 +88,6 @@ void mixtureWeights(const RouterLaw& law, std::span<const double> biased, std::s
         for (const double ell : biased) mass += std::exp(ell - top);
     }
     for (double& w : weights) w /= mass;
-}
-
-Routed route(const RouterLaw& law, std::span<const float> logits, std::span<const double> gamma,
-             const std::string& where) {
-    check(law, logits.size());
-    const auto K = static_cast<std::size_t>(law.chosen);
-    std::vector<double> biased(logits.size()), scores(logits.size());
-    Routed routed{std::vector<ExpertId>(K), std::vector<double>(K)};
-    biasedLogits(law, logits, biased, where);
-    routingScores(law, biased, gamma, scores);
-    topK(scores, routed.experts);
-    mixtureWeights(law, biased, routed.experts, routed.weights);
-    return routed;
 }
 
 }  // namespace counterpoint::compute

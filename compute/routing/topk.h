@@ -10,16 +10,20 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "compute/export.h"
+#include "compute/step.h"
 
 namespace counterpoint::compute {
 
 using ExpertId = std::int32_t;
 
-enum class RoutingMode { Deterministic, Independent, Coupled };
+/// Which row of router logits, for errors.
+struct RouterPlace {
+    std::uint32_t layer = 0;
+    Position position = 0;
+};
 
 /// What a layer's choice follows besides its logits.
 struct RouterLaw {
@@ -31,9 +35,9 @@ struct RouterLaw {
 /// Throws Error where the law cannot route E experts.
 COUNTERPOINT_API void check(const RouterLaw& law, std::size_t experts);
 
-/// ℓ' of a position. `where` names layer and position for errors.
+/// ℓ' of a position.
 COUNTERPOINT_API void biasedLogits(const RouterLaw& law, std::span<const float> logits, std::span<double> biased,
-                                   const std::string& where);
+                                   const RouterPlace& place);
 /// scores ← ℓ'/T_r + γ; γ empty: deterministic.
 COUNTERPOINT_API void routingScores(const RouterLaw& law, std::span<const double> biased, std::span<const double> gamma,
                                     std::span<double> scores) noexcept;
@@ -41,13 +45,5 @@ COUNTERPOINT_API void routingScores(const RouterLaw& law, std::span<const double
 COUNTERPOINT_API void topK(std::span<const double> scores, std::span<ExpertId> chosen) noexcept;
 COUNTERPOINT_API void mixtureWeights(const RouterLaw& law, std::span<const double> biased,
                                      std::span<const ExpertId> chosen, std::span<double> weights) noexcept;
-
-struct Routed {
-    std::vector<ExpertId> experts;  ///< [K]
-    std::vector<double> weights;    ///< [K]
-};
-/// All of it for one position; checks the law.
-COUNTERPOINT_API Routed route(const RouterLaw& law, std::span<const float> logits, std::span<const double> gamma,
-                              const std::string& where);
 
 }  // namespace counterpoint::compute

@@ -3,8 +3,8 @@
 #include <set>
 
 #include "compute/error.h"
-#include "compute/routing/copula.h"
 #include "compute/routing/moments.h"
+#include "compute/routing/route.h"
 #include "tests/support/routing.h"
 
 using namespace counterpoint::compute;
@@ -23,10 +23,11 @@ std::vector<ExpertId> plainDraw(const EstimateQuestion& q, std::size_t layer, st
     std::vector<double> gamma(q.experts);
     const auto& of = q.layers[layer];
     for (std::size_t t = 0; t < of.logits.size() / q.experts; ++t) {
-        GroupMemory memory;
+        RouteMemory memory;
+        Routed routed;
         const auto position = static_cast<Position>(t);
-        routingNoise({q.seed, draw, of.layer}, placementAt(q.coupling, position), position, memory, gamma);
-        const Routed routed = route(of.law, of.logits.subspan(t * q.experts, q.experts), gamma, "");
+        routingNoise({q.seed, draw, of.layer}, placementAt(q.coupling, position), position, memory.group, gamma);
+        route(of.law, of.logits.subspan(t * q.experts, q.experts), gamma, {of.layer, position}, memory, routed);
         chosen.insert(chosen.end(), routed.experts.begin(), routed.experts.end());
     }
     return chosen;

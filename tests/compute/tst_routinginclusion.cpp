@@ -125,7 +125,7 @@ class TestRoutingInclusion : public QObject {
     void aLayer() {
         const std::vector<float> logits{0, 1, 2, 3, /**/ 3, 1, 0, -1, /**/ 1, 1, 1, 1};
         const RouterLaw law{.chosen = 2, .temperature = 2, .bias = {0.5, 0, 0, kOff}};
-        const IndependentForm form = independentForm(law, logits, 4, 2, "layer 5");
+        const IndependentForm form = independentForm(law, logits, 4, 5, 2);
         std::vector<double> load(4), all;
         double variance = 0;
         for (std::size_t t = 0; t < 3; ++t) {
@@ -137,9 +137,9 @@ class TestRoutingInclusion : public QObject {
         }
         QVERIFY(distance(form.inclusion, all) < 1e-12 && distance(form.load, load) < 1e-12);
         QVERIFY(std::abs(form.loadVariance - variance) < 1e-12);
-        QVERIFY(independentForm(law, logits, 4, 1, "layer 5").inclusion == form.inclusion);
+        QVERIFY(independentForm(law, logits, 4, 5, 1).inclusion == form.inclusion);
         try {
-            (void)independentForm({.chosen = 4, .bias = law.bias}, logits, 4, 1, "layer 5");
+            (void)independentForm({.chosen = 4, .bias = law.bias}, logits, 4, 5, 1);
             QFAIL("nothing was refused");
         } catch (const Error& e) {
             QCOMPARE(e.sentence(), std::string("routing, layer 5, position 0: too few experts are left to choose from "

@@ -41,7 +41,7 @@ class TestRoutingStatistics : public QObject {
         check("boundary_jaccard", m.boundary);
         check("distinct_per_group", m.distinct);
         check("load_variance_sum", m.loadVariance);
-        const IndependentForm form = independentForm(q.layers[0].law, logits, E, 2, "layer 3");
+        const IndependentForm form = independentForm(q.layers[0].law, logits, E, 3, 2);
         for (std::size_t e = 0; e < E; ++e) {
             const double wanted = row["expected_load"][e];
             QVERIFY2(within(all.layers[0].load[e], wanted, 0),
@@ -142,7 +142,7 @@ class TestRoutingStatistics : public QObject {
         const Estimates flat = lastOf(q);
         q.coupling = independentOf(q.coupling);
         const Estimates independent = lastOf(q);
-        const IndependentForm form = independentForm(q.layers[0].law, logits, 8, 1, "");
+        const IndependentForm form = independentForm(q.layers[0].law, logits, 8, 3, 1);
         for (std::size_t e = 0; e < 8; ++e)
             for (const Estimates* each : {&coupled, &flat, &independent})
                 QVERIFY(within(each->layers[0].load[e], form.load[e], 0));

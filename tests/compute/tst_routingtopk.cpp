@@ -9,8 +9,7 @@
 
 #include "compute/error.h"
 #include "compute/routing/copula.h"
-#include "compute/routing/gumbel.h"
-#include "compute/routing/topk.h"
+#include "compute/routing/route.h"
 #include "tests/support/fixture.h"
 
 using namespace counterpoint::compute;
@@ -20,8 +19,15 @@ namespace {
 constexpr float kOff = -std::numeric_limits<float>::infinity();
 using Ids = std::vector<ExpertId>;
 
+Routed routed(const RouterLaw& law, const std::vector<float>& logits, const std::vector<double>& gamma = {}) {
+    RouteMemory memory;
+    Routed found;
+    route(law, logits, gamma, {0, 0}, memory, found);
+    return found;
+}
+
 Ids chosenOf(const RouterLaw& law, const std::vector<float>& logits, const std::vector<double>& gamma = {}) {
-    return route(law, logits, gamma, "layer 0, position 0").experts;
+    return routed(law, logits, gamma).experts;
 }
 
 std::string refusalOf(const RouterLaw& law, const std::vector<float>& logits) {
@@ -95,35 +101,73 @@ class TestRoutingTopK : public QObject {
         const RouterLaw hot{.chosen = 1, .temperature = 4, .bias = {}};
         QCOMPARE(chosenOf({.chosen = 1, .bias = {}}, {2, 0}, {0, 1}), (Ids{0}));
         QCOMPARE(chosenOf(hot, {2, 0}, {0, 1}), (Ids{1}));
-        const Routed routed =
-            route({.chosen = 2, .temperature = 4, .bias = {}}, std::vector<float>{2, 1, 0, -1}, {}, "");
-        QVERIFY(std::abs(routed.weights[0] - 0.7310585786300049) < 1e-15);
+        const Routed found = routed({.chosen = 2, .temperature = 4, .bias = {}}, {2, 1, 0, -1});
+        QVERIFY(std::abs(found.weights[0] - 0.7310585786300049) < 1e-15);
     }
 
     /// HAZARDS A5: logits [2,1,0,-1], K = 2.
     void weights() {
         const std::vector<float> logits{2, 1, 0, -1};
         const double all = std::exp(2) + std::exp(1) + 1 + std::exp(-1);
-        Routed routed = route({.chosen = 2, .normTopkProb = false, .bias = {}}, logits, {}, "");
-        QVERIFY(std::abs(routed.weights[0] - std::exp(2) / all) < 1e-15 && std::abs(routed.weights[0] - 0.6439) < 5e-5);
-        QVERIFY(std::abs(routed.weights[1] - std::exp(1) / all) < 1e-15 && std::abs(routed.weights[1] - 0.2369) < 5e-5);
-        routed = route({.chosen = 2, .bias = {}}, logits, {}, "");
-        QVERIFY(std::abs(routed.weights[0] - 0.7310585786300049) < 1e-15);
-        QVERIFY(std::abs(routed.weights[1] - 0.2689414213699951) < 1e-15);
-        QCOMPARE(route({.chosen = 1, .bias = {}}, logits, {}, "").weights, (std::vector<double>{1.0}));
+        Routed found = routed({.chosen = 2, .normTopkProb = false, .bias = {}}, logits, {});
+        QVERIFY(std::abs(found.weights[0] - std::exp(2) / all) < 1e-15 && std::abs(found.weights[0] - 0.6439) < 5e-5);
+        QVERIFY(std::abs(found.weights[1] - std::exp(1) / all) < 1e-15 && std::abs(found.weights[1] - 0.2369) < 5e-5);
+        found = routed({.chosen = 2, .bias = {}}, logits, {});
+        QVERIFY(std::abs(found.weights[0] - 0.7310585786300049) < 1e-15);
+        QVERIFY(std::abs(found.weights[1] - 0.2689414213699951) < 1e-15);
+        QCOMPARE(routed({.chosen = 1, .bias = {}}, logits, {}).weights, (std::vector<double>{1.0}));
         // The noise chooses and does not weigh; a bias is part of the logits; what is off has no mass.
-        routed = route({.chosen = 2, .normTopkProb = false, .bias = {0, 0, kOff, 1}}, logits,
-                       std::vector<double>{0, 50, 0, 50}, "");
-        QCOMPARE(routed.experts, (Ids{1, 3}));
-        QVERIFY(std::abs(routed.weights[1] - 1 / (std::exp(2) + std::exp(1) + 1)) < 1e-15);
+        found = routed({.chosen = 2, .normTopkProb = false, .bias = {0, 0, kOff, 1}}, logits,
+                       std::vector<double>{0, 50, 0, 50});
+        QCOMPARE(found.experts, (Ids{1, 3}));
+        QVERIFY(std::abs(found.weights[1] - 1 / (std::exp(2) + std::exp(1) + 1)) < 1e-15);
     }
 
     /// Chosen far below the top, where a softmax over all has nothing left to renormalise.
     void weightsOfUnlikelyExperts() {
         const std::vector<float> logits{0, -2000, -2001};
-        const Routed routed = route({.chosen = 2, .bias = {}}, logits, std::vector<double>{0, 5000, 5000}, "");
-        QCOMPARE(routed.experts, (Ids{1, 2}));
-        QVERIFY(std::abs(routed.weights[0] - 0.7310585786300049) < 1e-15);
+        const Routed found = routed({.chosen = 2, .bias = {}}, logits, std::vector<double>{0, 5000, 5000});
+        QCOMPARE(found.experts, (Ids{1, 2}));
+        QVERIFY(std::abs(found.weights[0] - 0.7310585786300049) < 1e-15);
+    }
+
+    /// Deterministic is without noise, independent has ρ = 0, coupled is R11's; draw 0, the layer's own addresses, no
+    /// memory of what was routed before.
+    void modes() {
+        RoutingSettings settings{.mode = RoutingMode::Coupled, .coupling = {}, .seed = 9};
+        settings.coupling.groups = windowsOf(3);
+        settings.coupling.rhoOfGroup = {0.2, 0.9};
+        settings.coupling.alpha = 0.8;
+        Coupling independent = settings.coupling;
+        independent.rho = 0;
+        independent.rhoOfGroup.clear();
+        const RouterLaw law{.chosen = 3, .normTopkProb = false, .temperature = 1.5, .bias = {}};
+        RouteMemory memory, fresh;
+        Routed found, wanted;
+        std::vector<double> gamma(16);
+        int differ = 0;
+        for (const Position t : {0, 1, 2, 3, 4, 5, 6, 2, 4}) {
+            std::vector<float> logits(16);
+            for (std::size_t e = 0; e < 16; ++e)
+                logits[e] = static_cast<float>((e * 7 + static_cast<std::size_t>(t)) % 5);
+            const auto check = [&](RoutingMode mode, std::span<const double> noise) {
+                settings.mode = mode;
+                routePosition(settings, law, logits, {4, t}, memory, found);
+                route(law, logits, noise, {4, t}, fresh, wanted);
+                return found.experts == wanted.experts && found.weights == wanted.weights;
+            };
+            QVERIFY(check(RoutingMode::Deterministic, {}));
+            const Ids published = found.experts;
+            GroupMemory group;
+            routingNoise({9, 0, 4}, placementAt(settings.coupling, t), t, group, gamma);
+            QVERIFY(check(RoutingMode::Coupled, gamma));
+            differ += found.experts != published;
+            const Ids coupled = found.experts;
+            routingNoise({9, 0, 4}, placementAt(independent, t), t, group, gamma);
+            QVERIFY(check(RoutingMode::Independent, gamma));
+            differ += found.experts != coupled;
+        }
+        QVERIFY(differ > 9);
     }
 
     void refusals() {

@@ -1,0 +1,46 @@
+#pragma once
+// R12: where one position goes in one layer, in the three modes. deterministic: no noise, the model as published;
+// independent: R11's noise with ρ = 0; coupled: R11's noise. A source has settings of its own, so that a base under
+// coupled noise can stand beside the base without it. Draw 0 of the noise is the decode. Scope, to be said wherever it
+// is shown: the law of a token is kept per layer given its inputs, for scored text and for redrawn noise. In generation
+// with ρ > 0 and W > 1 a token already drawn depends on its group's ζ: that path is not covered. Shapes: logits [E]. No
+// allocation once the memory has its size. Errors: those of topk.h. Thread: any, one memory each.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "compute/export.h"
+#include "compute/routing/copula.h"
+#include "compute/routing/topk.h"
+
+namespace counterpoint::compute {
+
+enum class RoutingMode { Deterministic, Independent, Coupled };
+
+struct RoutingSettings {
+    RoutingMode mode = RoutingMode::Deterministic;
+    Coupling coupling;
+    std::uint64_t seed = 7;
+};
+
+struct Routed {
+    std::vector<ExpertId> experts;  ///< [K] in order
+    std::vector<double> weights;    ///< [K]
+};
+
+/// Of one layer of one source.
+struct RouteMemory {
+    GroupMemory group;
+    std::vector<double> gamma, biased, scores;
+};
+
+/// The law on given noise; γ empty: none.
+COUNTERPOINT_API void route(const RouterLaw& law, std::span<const float> logits, std::span<const double> gamma,
+                            const RouterPlace& place, RouteMemory& memory, Routed& routed);
+/// The decode.
+COUNTERPOINT_API void routePosition(const RoutingSettings& settings, const RouterLaw& law,
+                                    std::span<const float> logits, const RouterPlace& place, RouteMemory& memory,
+                                    Routed& routed);
+
+}  // namespace counterpoint::compute
