@@ -65,6 +65,7 @@ class TestRoutingGroups : public QObject {
         QCOMPARE(boundsOf(withWindow(old, 0, 3), 7), (Bounds{0, 3, 6, 7}));
         QCOMPARE(boundsOf(withWindow(withWindow(old, 9, 3), 13, 6), 22), (Bounds{0, 4, 8, 12, 15, 21, 22}));
         QCOMPARE(boundsOf(withWindow(groupsFrom({5, 9, 14}), 6, 2), 13), (Bounds{0, 5, 9, 11, 13}));
+        QCOMPARE(boundsOf(withWindow(groupsFrom({5, 9, 14}), 9, 2), 13), (Bounds{0, 5, 9, 11, 13}));
         QCOMPARE(boundsOf(withWindow(groupsFrom({5}), 6, 4), 13), (Bounds{0, 5, 6, 10, 13}));  // no boundary ahead
         for (Position from = 0; from < 30; ++from) {
             const auto before = firstsOf(old, from), after = firstsOf(withWindow(old, from, 7), from);
@@ -97,6 +98,13 @@ class TestRoutingGroups : public QObject {
         QCOMPARE(layout.placements[0].rho, 0.1);
         QCOMPARE(layout.placements[1].rho, 0.2);
         QCOMPARE(layout.placements[2].rho, 0.5);
+    }
+
+    void independentAndFlat() {
+        const Coupling c{.groups = windowsOf(2), .pairs = {}, .rhoOfGroup = {0.1, 0.2}, .alphaOfPair = {0.9}};
+        for (const Placement& placed : layoutOf(independentOf(c), 10).placements) QCOMPARE(placed.rho, 0.0);
+        for (const Placement& placed : layoutOf(flatOf(c), 10).placements) QCOMPARE(placed.alpha, 0.0);
+        QCOMPARE(layoutOf(flatOf(c), 10).placements[1].rho, 0.2);
     }
 
     /// One position at a time gives what the whole text gives.

@@ -7,6 +7,7 @@
 #include "compute/routing/gumbel.h"
 #include "compute/routing/invariance.h"
 #include "compute/routing/pvalues.h"
+#include "compute/routing/route.h"
 #include "tests/support/fixture.h"
 
 using namespace counterpoint::compute;
@@ -214,15 +215,28 @@ class TestRoutingInvariance : public QObject {
         QVERIFY(panel.rows[2].kind == InvarianceKind::Weights && panel.rows[2].tests <= 32);
         QVERIFY(panel.rows[3].kind == InvarianceKind::Gumbel && panel.rows[3].tests == 1);
         // One position whose noise is wrong is found among them, and named.
-        const Invariance wrong = panelOf(q, [&](std::uint32_t draw, Position t, std::span<double> gamma) {
+        const NoiseOfDraw faulty = [&](std::uint32_t draw, Position t, std::span<double> gamma) {
             GroupMemory memory;
             routingNoise({q.seed, draw, q.layer}, placementAt(q.coupling, t), t, memory, gamma);
             if (t == 8) gamma[1] += 0.5;
-        });
+        };
+        const Invariance wrong = panelOf(q, faulty);
         QVERIFY(!holds(wrong));
         for (std::size_t row = 0; row < 3; ++row) QCOMPARE(wrong.rows[row].position, 8);
         QVERIFY(wrong.rows[3].pValue > 0.01);
         QVERIFY(wrong.rows[1].expert == 1 && wrong.rows[1].statistic > 5);
+        // Its χ² is that of its own logits, its lists made one by one.
+        std::vector<ExpertId> lists;
+        std::vector<double> gamma(5), scaled(5);
+        RouteMemory memory;
+        Routed routed;
+        for (std::uint32_t draw = 1; draw <= 2000; ++draw) {
+            faulty(draw, 8, gamma);
+            route(q.law, q.logits.subspan(40, 5), gamma, {2, 8}, memory, routed);
+            lists.insert(lists.end(), routed.experts.begin(), routed.experts.end());
+        }
+        routingScores(q.law, memory.biased, {}, scaled);
+        QCOMPARE(wrong.rows[0].statistic, plackettLuceTest(lists, 3, scaled).statistic);
     }
 
     void nothingToTest() {

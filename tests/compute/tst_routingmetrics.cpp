@@ -143,8 +143,8 @@ class TestRoutingMetrics : public QObject {
     }
 
     void capacity() {
-        QCOMPARE(metricsPlan(couplingOf(4), 20, 4, 2, 1.1).capacity, 11);  // 1.1 · 10 is 11.000000000000002 in float64
-        QCOMPARE(metricsPlan(couplingOf(4), 20, 4, 2, 1.11).capacity, 12);
+        QCOMPARE(metricsPlan(couplingOf(4), 100, 4, 2, 1.1).capacity, 55);  // 1.1 · 50 is 55.00000000000001 in float64
+        QCOMPARE(metricsPlan(couplingOf(4), 100, 4, 2, 1.11).capacity, 56);
         QCOMPARE(metricsPlan(couplingOf(4), 7, 4, 2, 1).capacity, 4);
         for (const double c : {0.0, -1.0, double(NAN), double(INFINITY)})
             QVERIFY_EXCEPTION_THROWN((void)metricsPlan(couplingOf(4), 20, 4, 2, c), Error);
