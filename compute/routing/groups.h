@@ -1,8 +1,8 @@
 #pragma once
 // R11: input positions in groups, groups in pairs, and what each group's noise is made with.
 //   group: half-open [first, end); groups follow one another from position 0 on. Windows of W positions; or the starts
-//   of a list (of sentences, say), which may grow while a text does; or a list and windows behind it. pair (g, g'), g <
-//   g': only the second looks back. Pairs are disjoint; a group in none stands alone.
+//   of a list (of sentences, say), which may grow while a text does; or a list and windows behind it
+//   pair (g, h), g < h: only the second looks back. Pairs are disjoint; a group in none stands alone
 // Nothing asks for what comes later: a group's first position, its pair and its dials are known when it begins.
 // Errors: a window under 1, starts that do not ascend from 0 or later, ρ or α outside [0,1], pairs that are not
 // ascending and disjoint. A window longer than the text is one group. Thread: any (values).

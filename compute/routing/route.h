@@ -38,7 +38,7 @@ struct RouteMemory {
 /// The law on given noise; γ empty: none.
 COUNTERPOINT_API void route(const RouterLaw& law, std::span<const float> logits, std::span<const double> gamma,
                             const RouterPlace& place, RouteMemory& memory, Routed& routed);
-/// The decode.
+/// The decode. The settings' coupling has passed check().
 COUNTERPOINT_API void routePosition(const RoutingSettings& settings, const RouterLaw& law,
                                     std::span<const float> logits, const RouterPlace& place, RouteMemory& memory,
                                     Routed& routed);

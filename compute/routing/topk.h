@@ -3,10 +3,9 @@
 //   ℓ'_te = ℓ_te + bias_e (−∞ switches expert e off); S_t = ordered Top-K of ℓ'_te/T_r + γ_te, ties to the lower index
 //   weights from ℓ' on S_t: norm_topk_prob: softmax over the chosen, which is softmax over all, renormalised;
 //   else softmax over all (HAZARDS A5)
-// Modes: deterministic (γ = 0, the model as published), independent (ρ = 0), coupled. T_r and biases change a token's
-// own law; modes, ρ and α do not, per layer given its inputs (scored text and redrawn noise; not a path that was
-// generated). Shapes: rows [E], chosen [K]. Numerics: float64 from float32 logits. A logit of −∞ is an expert that is
-// off; errors: NaN or +∞ among the logits, K outside 1..E, fewer than K left, T_r not above 0. Pure; thread: any.
+// T_r and biases change a token's own law. Shapes: rows [E], chosen [K]. Numerics: float64 from float32 logits. A logit of
+// −∞ is an expert that is off. Errors: NaN or +∞ among the logits, K outside 1..E, fewer than K left, T_r not above 0.
+// Pure; thread: any.
 
 #include <cstdint>
 #include <span>
