@@ -42,7 +42,7 @@ BankPtr withOverrides(const BankEntry& entry) {
 
 void add(MeanAndMost& to, double value) {
     to.mean += value;
-    to.most = std::max(to.most, value);
+    if (!(value <= to.most)) to.most = value;  // what is not a number is not hidden
 }
 
 /// Tells progress, a few times a second, with a rate.
@@ -116,6 +116,7 @@ void measure(const CompressionInput& input, CompressionReport& report,
 
 std::vector<PriorOneBit> oneBitOfPriors(const Bank& bank, const compute::IdSpace& ids) {
     const compute::BankBytes exact = compute::bytesOf(bank, ids, true), small = compute::bytesOf(bank, ids, false);
+    compute::Contexts contexts;
     std::vector<PriorOneBit> all;
     for (std::size_t i = 0; i < bank.priors.size(); ++i) {
         const Prior& prior = *bank.priors[i];
@@ -124,6 +125,8 @@ std::vector<PriorOneBit> oneBitOfPriors(const Bank& bank, const compute::IdSpace
         PriorOneBit& one = all.emplace_back();
         one.name = prior.name;
         one.support = factor.delta.size();
+        one.unread = static_cast<std::size_t>(
+            std::ranges::count(factor.entries, compute::kNoToken, &compute::Became::token));
         for (const double d : factor.delta) {
             one.squares += d * d;
             one.promoted += d > 0;
@@ -138,6 +141,8 @@ std::vector<PriorOneBit> oneBitOfPriors(const Bank& bank, const compute::IdSpace
         one.acts = prior.enabled && !prior.unusable && etaOf(prior).eta != 0 && one.support > 0;
         one.problems = prior.problems;
         one.problems.insert(one.problems.end(), factor.problems.begin(), factor.problems.end());
+        const std::string& context = contexts.problem(contexts.add(prior.when, bank.features));
+        if (!context.empty()) one.problems.push_back(context);
     }
     return all;
 }

@@ -25,6 +25,7 @@ namespace counterpoint::model {
 struct PriorOneBit {
     std::string name;
     std::size_t support = 0, promoted = 0;
+    std::size_t unread = 0;        ///< entries that became no token
     double plus = 0, minus = 0;  ///< mean |Δ| of the promoted and of the demoted; 0 where there are none
     double alpha = 0, squaredError = 0, squares = 0;  ///< Σ(Δ − Δ̂)² and Σ Δ²
     double share() const { return squares > 0 ? squaredError / squares : 0; }

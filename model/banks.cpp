@@ -97,7 +97,7 @@ std::vector<std::string> bankNotices(const Session& session, const compute::Prio
         if (!context.empty()) of.first = context;
         if (!m.factor->problems.empty()) of.first = m.factor->problems.front();
         if (m.prior->unusable && !m.prior->problems.empty()) of.first = m.prior->problems.front();
-        if (!of.first.empty()) of.first = "prior '" + m.prior->name + "': " + of.first;
+        if (!of.first.empty() && !of.first.starts_with("prior '")) of.first = "prior '" + m.prior->name + "': " + of.first;
     }
     std::vector<std::string> sentences;
     for (std::size_t b = 0; b < told.size(); ++b) {
@@ -106,8 +106,18 @@ std::vector<std::string> bankNotices(const Session& session, const compute::Prio
         const std::size_t all = of.unusable + of.entries + of.contexts;
         std::string text = "Bank '" + session.priors[b].bank + "', " + of.first;
         while (text.ends_with('.')) text.pop_back();
-        if (all > 1) text += "; and " + std::to_string(all - 1) + " more of its entries do not act, see its priors";
+        if (all > 1)
+            text += "; the bank has " + std::to_string(all - 1) + " more such problems, which its priors in the window and 'counterpoint bank report' tell";
         sentences.push_back(compute::printable(text + "."));
+    }
+    for (std::size_t b = 0; b < session.priors.size(); ++b) {
+        if (!session.priors[b].content || !session.priors[b].overrides.is_object()) continue;
+        for (const auto& [name, override] : session.priors[b].overrides.items()) {
+            const auto found = set.named(name);
+            if (std::none_of(found.begin(), found.end(), [&](const auto* m) { return m->bank == b; }))
+                sentences.push_back(compute::printable("Bank '" + session.priors[b].bank + "': it has no prior '" + name +
+                                                       "', so that the session's override of it does nothing."));
+        }
     }
     return sentences;
 }

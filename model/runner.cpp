@@ -1,5 +1,6 @@
 #include "model/runner.h"
 
+#include "compute/printable.h"
 #include "compute/version.h"
 
 #include <QtGlobal>
@@ -147,6 +148,12 @@ RunResult runSession(const Session& session, const RunOptions& options) {
         return found == collector.banks().end() ? nullptr : found->second;
     });
     recordHashes(result, collector.hashes());
+    std::map<std::string, std::size_t> bounded;
+    for (const StepPtr& step : result.trace.steps)
+        for (const std::string& name : step->boundedPriors) ++bounded[name];
+    for (const auto& [name, times] : bounded)
+        result.notices.push_back(compute::printable("Prior '" + name + "': its pattern took too many steps at " + std::to_string(times) +
+                                                    " positions and did not match there; write it so that it needs fewer."));
     result.versions = {{"counterpoint", compute::version()}, {"qt", qVersion()}};
     if (!collector.infos().empty()) {
         result.device = collector.infos().front().device;

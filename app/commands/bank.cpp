@@ -251,6 +251,11 @@ int bankCompressCommand(const Arguments& arguments) {
     line.erase();
     if (!report) throw compute::Error({.where = out.string(), .what = "stopped by a signal; nothing was written"});
     writeBank(*report->levels.back().bank, out, ids);
+    std::size_t lost = 0;
+    for (const model::PriorOneBit& prior : report->priors) lost += prior.acts ? prior.unread : 0;
+    if (lost > 0)
+        tell("warning", {out.string() + " holds ids alone: " + std::to_string(lost) +
+                         " entries that became no token are not in it"});
     OrderedJson levels = OrderedJson::array();
     for (const model::CompressionLevel& level : report->levels) levels.push_back(json(level));
     OrderedJson all = {{"levels", std::move(levels)}};

@@ -79,7 +79,8 @@ void checkSpecialist(const Recipe& recipe, const SpecialistTerm& term, const Sou
 /// Nothing is said, and no text made, of a prior that is in order.
 void checkPrior(const PriorTerm& prior, std::size_t width) {
     const char* what = nullptr;
-    if (!std::isfinite(prior.eta)) what = "its weight is not a number";
+    if (std::isnan(prior.eta)) what = "its weight is not a number";
+    if (std::isinf(prior.eta)) what = "its η times its bank's weight is too large for a number; lower one of them";
     if (prior.tokens.size() != prior.delta.size()) what = "it has not one factor for each token";
     for (std::size_t j = 0; what == nullptr && j < prior.tokens.size(); ++j) {
         if (prior.tokens[j] < 0 || static_cast<std::size_t>(prior.tokens[j]) >= width)

@@ -98,7 +98,7 @@ double klOf(std::span<Weighted> law) {
     for (const Weighted& one : law) mean += one.p / total * (one.d - from);
     for (Weighted& one : law) {
         one.d = one.d - from - mean;
-        if (one.p > 0) least = std::min(least, one.d);
+        if (one.logP > -INFINITY) least = std::min(least, one.d);  // e^{−d} may make a p count that is 0 by itself
     }
     if (least > -600) {
         double sum = 0;

@@ -298,6 +298,14 @@ class TestBankCommand : public QObject {
         QVERIFY2(read.err.isEmpty(), read.err.constData());
         QVERIFY(Json::parse(read.out.toStdString())["priors"][0]["n"] == Json(3));
         COMPARE_CODE(compress(file, path("e1.bank.json"), demoTokenizer()), 0);
+        const Finished lossy = compress(file, path("e3.bank.json"));
+        COMPARE_CODE(lossy, 0);
+        QVERIFY2(lossy.err.contains("holds ids alone: 2 entries that became no token are not in it"), lossy.err.constData());
+        const Json unread = {{"name", "unread"}, {"promote", {1}}, {"when", {{"kind", "regex"}, {"pattern", "(unclosed"}}}};
+        const Finished context = report(written("e4.bank.json", bankOf(Json::array({unread}))));
+        COMPARE_CODE(context, 0);
+        QVERIFY2(context.err.contains("missing closing parenthesis"), context.err.constData());
+        QCOMPARE(Json::parse(context.out.toStdString())["priors"][0]["problems"].size(), std::size_t(1));
         const Json small = Json::parse(contents(path("e1.bank.json")).toStdString());
         QVERIFY(small["priors"][0]["delta"] == Json::parse(R"({"265": 1.0, "281": 1.0, "300": 1.0})"));
         QVERIFY(small["tokenizer"].is_string());  // from now on its ids belong to that one

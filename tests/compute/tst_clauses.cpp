@@ -253,6 +253,8 @@ class TestClauses : public QObject {
         QTest::newRow("weight is infinite")
             << double(INFINITY) << 1.0 << 1.0 << "source 'a': its weight is not a number";
         QTest::newRow("η is NaN") << 1.0 << double(NAN) << 1.0 << "prior 'p': its weight is not a number";
+        QTest::newRow("η is infinite") << 1.0 << double(INFINITY) << 1.0
+                                       << "prior 'p': its η times its bank's weight is too large for a number";
         QTest::newRow("factor is infinite") << 1.0 << 1.0 << kOut << "prior 'p': a factor is not a finite number";
     }
     void refusedNumbers() {

@@ -231,6 +231,16 @@ class TestOneBit : public QObject {
         QVERIFY(got.kl > 100 && got.kl <= got.rangeBound);
     }
 
+    // One bit gives a token of no float64 probability e^997 times as much, and another one e^-333.
+    void largeDifferencesOfImpossibleTokens() {
+        Case c;
+        c.base = logSoftmaxRow({0, -1, -2, -3});
+        c.priors = {{1, {0, 1, 2}, {1000, -1000, 3}}};
+        const OneBitDrift got = c.drift();
+        QVERIFY2(std::abs(got.kl - dense(c).kl) < 1e-9 * got.kl, qPrintable(QString::number(got.kl)));
+        QVERIFY(got.kl > 0 && got.kl <= got.rangeBound && got.kl <= got.normBound);
+    }
+
     // 0 off the supports counts in max and min, unless nothing is off them.
     void rangeKnowsWhatIsTouched() {
         PriorTerm term;

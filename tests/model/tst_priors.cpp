@@ -111,6 +111,26 @@ class TestPriors : public QObject {
         QVERIFY(std::any_of(said.loaded.at(0).notices.begin(), said.loaded.at(0).notices.end(), broken));
     }
 
+    /// What a run cannot do as it is written it says: a pattern that is given up, an override of nothing.
+    void aRunSaysWhatDoesNotAct() {
+        const Folder folder;
+        compute::writeFile(folder.bank(), R"({"format":"counterpoint.bank/1","priors":[{"name":"slow","quality":0.9,
+            "promote":[110],"when":{"kind":"regex","pattern":"(a+)+$","chars":100000}}]})");
+        Session session = folder.session(3);
+        session.prompt = std::string(60, 'a') + "!";
+        session.priors[0].overrides = {{"nobody", {{"eta", 1.5}}}};
+        RunOptions options;
+        options.opener = opener(three());
+        const std::vector<std::string> notices = runSession(session, options).notices;
+        const auto said = [&](const char* words) {
+            return std::count_if(notices.begin(), notices.end(),
+                                 [&](const std::string& one) { return one.find(words) != std::string::npos; });
+        };
+        QCOMPARE(said("Prior 'slow': its pattern took too many steps at"), 1);
+        QCOMPARE(said("it has no prior 'nobody'"), 1);
+        QCOMPARE(said("override"), 1);
+    }
+
     /// `run --dump log_prob` holds the rows that were drawn from, with what the priors did to them.
     void theDumpHoldsWhatWasDrawnFrom() {
         const Folder folder;
