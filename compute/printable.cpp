@@ -3,6 +3,15 @@
 #include "compute/text/utf8.h"
 
 namespace counterpoint::compute {
+namespace {
+
+/// Unicode's Bidi_Control (UAX 9): what stands after them is read in another direction.
+bool isDirection(std::uint32_t code) {
+    return code == 0x061C || code == 0x200E || code == 0x200F || (code >= 0x202A && code <= 0x202E) ||
+           (code >= 0x2066 && code <= 0x2069);
+}
+
+}  // namespace
 
 std::string printable(std::string_view text) {
     constexpr std::string_view kDigits = "0123456789abcdef";
@@ -18,11 +27,15 @@ std::string printable(std::string_view text) {
         text.remove_prefix(step.length);
         if (step.kind != utf8::Kind::Complete)
             for (const char byte : character) escape(static_cast<unsigned char>(byte));
-        else if (character == "\n" || character == "\r" || character == "\t")
+        else if (character == "\n" || character == "\r" || character == "\t" || step.code == 0x2028 ||
+                 step.code == 0x2029)
             out += ' ';
         else if (step.code < 0x20 || (step.code >= 0x7F && step.code < 0xA0))
             escape(static_cast<unsigned char>(step.code));
-        else
+        else if (isDirection(step.code)) {
+            out += "\\u";
+            for (int shift = 12; shift >= 0; shift -= 4) out += kDigits[step.code >> shift & 15];
+        } else
             out += character;
     }
     return out;

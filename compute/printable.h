@@ -1,6 +1,8 @@
 #pragma once
-// Text that was found in a file, fit for a terminal: line ends and tabs become blanks, every other control character
-// (C0, DEL, C1) and every byte that is no UTF-8 its code, "\x1b". Errors and the command line say everything through it.
+// Text that was found in a file, fit for one line of a terminal or a sentence: line ends (U+2028 and
+// U+2029 too) and tabs become blanks, every other control character (C0, DEL, C1) and every byte that is no UTF-8 its
+// code, "\x1b", and every mark of direction (Bidi_Control), which could turn round the words after it, "\u202e".
+// Errors, the command line and names in the window's sentences go through it.
 // Pure; thread: any.
 
 #include <string>

@@ -245,7 +245,7 @@ PlotData levelsPlot(const CompressionReport& report) {
         plot.series.push_back(std::move(point));
         counts += (counts.empty() ? "" : ", ") + std::to_string(level.report.priors);
     }
-    plot.note = "Bank '" + report.name + "'; priors at each level: " + counts;
+    plot.note = "Bank '" + compute::printable(report.name) + "'; priors at each level: " + counts;
     return plot;
 }
 

@@ -13,7 +13,7 @@ namespace {
 constexpr double kMostWeight = 1e6;
 
 QString bankFileName(const model::Session& session, std::size_t bank) {
-    return QString::fromStdString(session.resolve(session.priors[bank].bank).filename().string());
+    return told(session.resolve(session.priors[bank].bank).filename().string());
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ void BankRow::refresh() {
     const model::Session& session = m_document.session();
     if (m_bank >= session.priors.size()) return;
     const model::BankEntry& entry = session.priors[m_bank];
-    const QString name = QString::fromStdString(session.resolve(entry.bank).filename().string());
+    const QString name = told(session.resolve(entry.bank).filename().string());
     m_switch->setText(shortened(name, kBankLetters));
     m_switch->setAccessibleName(tr("Bank %1 acts").arg(name));
     m_switch->setToolTip(tr("On: its priors act. Off: the bank stays in the rack and is silent."));
@@ -109,10 +109,10 @@ QString BankRow::hover() const {
     const model::BankEntry& entry = session.priors[m_bank];
     QString text = QStringLiteral("<table>");
     const auto row = [&](const QString& name, const QString& value) { text += hoverRow(name, value); };
-    row(tr("Path"), QString::fromStdString(session.resolve(entry.bank).string()));
+    row(tr("Path"), told(session.resolve(entry.bank).string()));
     if (entry.content) {
         const compute::Bank& bank = *entry.content;
-        row(tr("Name"), QString::fromStdString(bank.name));
+        row(tr("Name"), told(bank.name));
         static const QString kLevels[] = {tr("0, as written"), tr("1, one bit a token"), tr("2, merged"),
                                           tr("3, aggregated")};
         row(tr("Level"), bank.level >= 0 && bank.level < 4 ? kLevels[bank.level] : QString::number(bank.level));

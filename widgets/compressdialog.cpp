@@ -250,7 +250,7 @@ void CompressDialog::save(int level, const std::filesystem::path& file) {
     const auto& one = m_shown->levels[static_cast<std::size_t>(level)];
     m_document.saveOther(one.bank, file);
     m_saved[level] = std::filesystem::absolute(file).lexically_normal();
-    m_said->setText(tr("Level %1 is saved as %2.").arg(level).arg(words(file.filename().string())));
+    m_said->setText(tr("Level %1 is saved as %2.").arg(level).arg(told(file.filename().string())));
 }
 
 void CompressDialog::use() {
@@ -262,7 +262,7 @@ void CompressDialog::use() {
     const std::string file = saved != m_saved.end() ? saved->second.string() : model::levelFile(session, at, level);
     m_document.setSession(
         model::withCompressed(session, at, m_shown->levels[static_cast<std::size_t>(level)].bank, file));
-    const QString name = words(std::filesystem::path(file).filename().string());
+    const QString name = told(std::filesystem::path(file).filename().string());
     m_said->setText(
         saved != m_saved.end()
             ? tr("%1 acts in the bank's place; undo brings the bank back.").arg(name)
@@ -276,7 +276,7 @@ void CompressDialog::refreshBanks() {
     const int before = std::max(bank(), 0);
     m_bank->clear();
     for (const model::BankEntry& entry : session.priors)
-        m_bank->addItem(shortened(words(session.resolve(entry.bank).filename().string())));
+        m_bank->addItem(shortened(session.resolve(entry.bank).filename().string()));
     m_bank->setCurrentIndex(std::min(before, m_bank->count() - 1));
 }
 
@@ -300,8 +300,8 @@ void CompressDialog::refreshProblems() {
     QStringList problems;
     for (const model::PriorOneBit& prior : priors())
         for (const std::string& problem : prior.problems)
-            problems << (problem.starts_with("prior '") ? QString() : words(prior.name) + QStringLiteral(": ")) +
-                            words(problem);
+            problems << (problem.starts_with("prior '") ? QString() : told(prior.name) + QStringLiteral(": ")) +
+                            told(problem);
     m_problems->setToolTip(shortened(problems.join(QLatin1Char('\n')), kHoverLetters).toHtmlEscaped());
     if (problems.size() > 1)
         problems = {tr("%1 (and %2 more that cannot be used)").arg(problems.front()).arg(problems.size() - 1)};
@@ -326,7 +326,7 @@ QString CompressDialog::state() const {
     if (!m_shown->unmeasured.empty()) return text + words(m_shown->unmeasured);
     const model::Trace& trace = *m_work->input().trace;
     return text + tr("KL on trace %1: %2 positions, a prior of the bank matched at %3; τ = %4.")
-                      .arg(words(trace.name))
+                      .arg(told(trace.name))
                       .arg(m_shown->positions)
                       .arg(m_shown->matched)
                       .arg(formatNumber(trace.session.decoding.temperature, 2));

@@ -133,7 +133,7 @@ void ExamplesDialog::refreshBanks() {
         const auto& banks = m_document.session().priors;
         for (std::size_t i = 0; i < banks.size(); ++i)
             if (banks[i].content)
-                m_bank->addItem(words(banks[i].content->name.empty() ? banks[i].bank : banks[i].content->name),
+                m_bank->addItem(told(banks[i].content->name.empty() ? banks[i].bank : banks[i].content->name),
                                 static_cast<int>(i));
         m_bank->setCurrentIndex(std::max(m_bank->findText(before), m_bank->count() > 0 ? 0 : -1));
     }
@@ -171,7 +171,7 @@ void ExamplesDialog::add() {
                                                      m_candidates->proposal()->tokenizer->fingerprint());
     const std::string name = session.priors[bank].content->priors.back()->name;
     m_document.setSession(std::move(session));
-    m_said->setText(tr("'%1' is in the bank; its file has it when the bank is saved.").arg(words(name)));
+    m_said->setText(tr("'%1' is in the bank; its file has it when the bank is saved.").arg(told(name)));
 }
 
 void openExamplesDialog(model::Document& document, QWidget* parent, model::SourceOpener opener) {

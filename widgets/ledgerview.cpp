@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "widgets/numbertable.h"
+#include "widgets/shortname.h"
 
 namespace counterpoint::widgets {
 
@@ -44,7 +45,7 @@ void LedgerView::show(model::PlotData plot) {
             const int row = static_cast<int>(i);
             const bool total = i + 1 == s.y.size();
             const Ink ink = s.y[i] == 0 ? Ink::Quiet : Ink::Normal;
-            setText(*m_table, row, 0, QString::fromStdString(plot.x.categories[i]), ink, total);
+            setText(*m_table, row, 0, told(plot.x.categories[i]), ink, total);
             setNumber(*m_table, row, 1, formatCell(s.y[i]), ink, total);
             setNumber(*m_table, row, 2, QStringLiteral("× ") + formatCell(std::exp(s.y[i])), ink, total);
             setNumber(*m_table, row, 3, formatCell(s.high[i]), ink, total);

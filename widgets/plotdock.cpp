@@ -5,6 +5,7 @@
 
 #include "widgets/distributionview.h"
 #include "widgets/ledgerview.h"
+#include "widgets/shortname.h"
 #include "widgets/sourcecolours.h"
 
 namespace counterpoint::widgets {
@@ -98,7 +99,7 @@ void PlotDock::refresh() {
     SourceColours& colours = SourceColours::of(m_document);
     if (trace != nullptr) colours.recolour(plot, *trace);
     const bool nothing = !plot.empty.empty() || plot.series.empty();
-    if (!made() && nothing) return m_note->setText(QString::fromStdString(plot.empty));
+    if (!made() && nothing) return m_note->setText(told(plot.empty));
     if (!made()) return void(panel());
     m_stale = false;
     if (m_distribution != nullptr)

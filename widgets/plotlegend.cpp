@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "widgets/plotscene.h"
+#include "widgets/shortname.h"
 
 namespace counterpoint::widgets {
 namespace {
@@ -37,7 +38,7 @@ double roomOfNames(const Scene& scene, double width) {
     std::vector<double> names;
     for (const Series& s : scene.plot.series) {
         if (isBand(s)) continue;
-        const double name = std::min(most, metrics.horizontalAdvance(QString::fromStdString(s.name)));
+        const double name = std::min(most, metrics.horizontalAdvance(told(s.name)));
         fixed += swatchOf(scene, s) + scene.px(kBetween) + (isOurs(s) ? name : 0);
         if (!isOurs(s)) names.push_back(name);
     }
@@ -73,8 +74,8 @@ std::vector<Entry> arrange(const Scene& scene, double width) {
     const auto& all = scene.plot.series;
     if (scene.look.legend && std::ssize(all) - std::count_if(all.begin(), all.end(), isBand) > 1)
         for (const Series& s : all)
-            if (!isBand(s)) place(&s, QString::fromStdString(s.name));
-    if (!scene.look.paper && !scene.plot.note.empty()) place(nullptr, QString::fromStdString(scene.plot.note));
+            if (!isBand(s)) place(&s, told(s.name));
+    if (!scene.look.paper && !scene.plot.note.empty()) place(nullptr, told(scene.plot.note));
     if (!scene.prepared.gapNote.isEmpty()) place(nullptr, scene.prepared.gapNote);
     return out;
 }

@@ -14,6 +14,7 @@
 
 #include "widgets/palette.h"
 #include "widgets/plotscale.h"
+#include "widgets/shortname.h"
 
 namespace counterpoint::widgets {
 
@@ -43,7 +44,7 @@ struct Scene {
     QPen pen(const QColor& colour, double width, Qt::PenStyle style = Qt::SolidLine) const;
     bool categories() const { return !plot.x.categories.empty(); }
     QColor barColour(const model::Series& s, std::size_t i) const;
-    QString category(std::size_t i) const { return QString::fromStdString(plot.x.categories[i]); }
+    QString category(std::size_t i) const { return told(plot.x.categories[i]); }
 };
 
 /// The axis rectangle and the way from coordinates to the device.

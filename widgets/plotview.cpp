@@ -116,11 +116,11 @@ void PlotView::setPlot(PlotData plot) {
     d->prepareAgain();
     if (!same || !(d->visible.lower >= d->full().lower && d->visible.upper <= d->full().upper)) d->zoomed = false;
     d->keepCursorVisible(cursor);
-    const QString why = QString::fromStdString(d->plot.empty);
+    const QString why = told(d->plot.empty);
     d->empty->setText(why);
     d->stack->setCurrentWidget(why.isEmpty() && !d->plot.series.empty() ? d->canvas.widget() : d->empty);
     setAccessibleName(QString::fromStdString(d->plot.title));
-    setAccessibleDescription(why.isEmpty() ? QString::fromStdString(d->plot.note) : why);
+    setAccessibleDescription(why.isEmpty() ? told(d->plot.note) : why);
 }
 
 const PlotData& PlotView::plot() const { return d->plot; }

@@ -252,7 +252,7 @@ void PriorDetail::readContext(const Prior& prior) {
                  bank ? std::span<const compute::Feature>(bank->features) : std::span<const compute::Feature>());
     const std::size_t hits = m_panel.table().tally().of(prior.name).hits;
     m_contextText->setText(
-        tr("%1; hits in this trace: %2").arg(breakable(words(compute::describe(prior.when)))).arg(hits));
+        tr("%1; hits in this trace: %2").arg(breakable(told(compute::describe(prior.when)))).arg(hits));
 }
 
 void PriorDetail::readCursor() {
@@ -273,7 +273,7 @@ void PriorDetail::readCursor() {
             const model::WithAndWithout at = model::withAndWithout(*trace, *member, step->position, token);
             said = tr("Position %1: adds %2 to '%3' (log p %4 with it, %5 without). Drift %6 with it, %7 without.")
                        .arg(QString::number(step->position), signedNumber(model::addedTo(*trace, *member, token)),
-                            words(model::tokenLabel(trace->tokenizer.get(), token)), formatNumber(at.token),
+                            told(model::tokenLabel(trace->tokenizer.get(), token)), formatNumber(at.token),
                             formatNumber(at.tokenWithout), formatNumber(at.with), formatNumber(at.without));
         } catch (const compute::Error& error) {
             said = words(error.sentence());

@@ -11,11 +11,11 @@ namespace counterpoint::widgets {
 
 QStringList PriorsTable::problems(std::size_t index) const {
     QStringList all;
-    for (const std::string& sentence : prior(index).problems) all << words(sentence);
+    for (const std::string& sentence : prior(index).problems) all << told(sentence);
     if (const auto* m = member(index)) {
         if (m_set && m->context < m_set->contexts().size())
-            if (const std::string& why = m_set->contexts().problem(m->context); !why.empty()) all << words(why);
-        for (const std::string& sentence : m->factor->problems) all << words(sentence);
+            if (const std::string& why = m_set->contexts().problem(m->context); !why.empty()) all << told(why);
+        for (const std::string& sentence : m->factor->problems) all << told(sentence);
     }
     const model::PriorTally::Of& of = m_tally.of(prior(index).name);
     if (of.bounded > 0)
@@ -98,7 +98,7 @@ QString PriorsTable::hover(std::size_t index, int column) const {
     if (column == EtaColumn || column == Effective) lines << etaText(index);
     if (const auto* m = member(index)) {
         lines << tr("acts %1, η %2, times the bank's weight %3")
-                     .arg(words(compute::describe(p.when)), formatExact(m->eta.eta), formatExact(m->weight));
+                     .arg(told(compute::describe(p.when)), formatExact(m->eta.eta), formatExact(m->weight));
         if (!m->acts && on(index) && problems(index).isEmpty()) lines << tr("It does not act: its weight is 0.");
     }
     QStringList why = problems(index);

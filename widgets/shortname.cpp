@@ -1,6 +1,10 @@
 #include "widgets/shortname.h"
 
+#include "compute/printable.h"
+
 namespace counterpoint::widgets {
+
+QString told(const std::string& text) { return words(compute::printable(text)); }
 
 QString shortened(const QString& name, int letters) {
     if (name.size() <= letters) return name;
@@ -10,7 +14,7 @@ QString shortened(const QString& name, int letters) {
     return name.left(head) + QChar(0x2026) + name.right(tail);
 }
 
-QString shortened(const std::string& name, int letters) { return shortened(QString::fromStdString(name), letters); }
+QString shortened(const std::string& name, int letters) { return shortened(told(name), letters); }
 
 QString breakable(const QString& text) {
     constexpr int kLongestWord = 16;

@@ -12,6 +12,10 @@ constexpr int kHoverLetters = 300;  ///< where the whole name is told
 
 /// UTF-8 of the other rooms as the window has it.
 inline QString words(const std::string& text) { return QString::fromStdString(text); }
+/// The same for a name or another text of a file that stands in a sentence or a heading: one line, nothing that turns
+/// the words around it (compute::printable). Not for what a person edits or copies.
+QString told(const std::string& text);
+/// A std::string is told; a QString is taken as it is, because lines may have been put into it.
 QString shortened(const QString& name, int letters = kNameLetters);
 QString shortened(const std::string& name, int letters = kNameLetters);
 /// The same text for a label that breaks its lines: a word longer than a line may be broken too. Not for text that a

@@ -232,7 +232,7 @@ QString SourceRow::hover() const {
     const model::SourceStatus status = m_document.status(m_source);
     QString text = QStringLiteral("<b>%1</b><table>").arg(shortened(entry.name, kHoverLetters).toHtmlEscaped());
     const auto row = [&](const QString& name, const QString& value) { text += hoverRow(name, value); };
-    row(tr("Path"), QString::fromStdString(m_document.session().resolve(entry.path).string()));
+    row(tr("Path"), told(m_document.session().resolve(entry.path).string()));
     row(tr("Architecture"), QString::fromStdString(status.info.architecture));
     row(tr("Dtype"), QString::fromStdString(status.info.dtype));
     if (status.info.parameters > 0)

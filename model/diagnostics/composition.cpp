@@ -4,6 +4,7 @@
 
 #include "compute/composition/compose.h"
 #include "compute/error.h"
+#include "compute/printable.h"
 #include "compute/text/utf8stream.h"
 #include "model/banks.h"
 #include "model/diagnostics/families.h"
@@ -55,7 +56,9 @@ const TopToken* find(const std::vector<TopToken>& tokens, TokenId id) {
 }
 
 /// Within a sentence a token "," must not be taken for its comma.
-std::string quoted(const std::string& label) { return "'" + label + "'"; }
+std::string quoted(const std::string& label) {
+    return std::string("'").append(compute::printable(label)).append(1, '\'');
+}
 
 std::string sourceName(const Trace& trace, std::size_t i) {
     return i < trace.sources.size() ? trace.sources[i] : "source " + std::to_string(i);

@@ -4,6 +4,7 @@
 
 #include "compute/composition/compose.h"
 #include "compute/error.h"
+#include "compute/printable.h"
 #include "model/banks.h"
 #include "model/diagnostics/families.h"
 #include "model/shownnumber.h"
@@ -70,7 +71,7 @@ PlotData priorEffect(const Trace& trace, const View& view) {
     plot.x.title = "Position";
     plot.y.title = "Added to the token (nats)";
     plot.cursorIsPosition = true;
-    const auto quoted = "'" + view.prior + "'";
+    const std::string quoted = std::string("'").append(compute::printable(view.prior)).append(1, '\'');
     if (trace.steps.empty()) {
         plot.empty = kNothingDecoded;
         return plot;

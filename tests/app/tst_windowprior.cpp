@@ -20,6 +20,29 @@ class TestWindowPrior : public QObject {
     void initTestCase() { widgets::applyTheme(*qApp, widgets::ThemeKind::Light); }
     void init() { failOnAnyWarning(); }
 
+    void aNameIsOneLineThatTurnsNothingRound() {
+        const BankFolder folder;
+        Editor o(folder);
+        o.settle();
+        o.click(1, PriorsTable::Name);
+        auto* detail = o.find<widgets::PriorDetail>("priorDetail");
+        model::Session session = o.document.session();
+        auto bank = std::make_shared<compute::Bank>(*session.priors[0].content);
+        auto prior = std::make_shared<compute::Prior>(*bank->priors[1]);
+        prior->name = "on\ne\u202Etwo";
+        prior->source = "by\u2066 hand";
+        bank->priors[1] = prior;
+        session.priors[0].content = bank;
+        o.document.setSession(session);
+        o.settle();
+        o.click(1, PriorsTable::Name);
+        const auto says = [&](const char* label) {
+            return detail->findChild<QLabel*>(label)->text().remove(QChar(0x200B));
+        };
+        QCOMPARE(says("prior.name"), QString("on e\\u202etwo"));
+        QCOMPARE(says("prior.source"), QString("Source: by\\u2066 hand"));
+    }
+
     void theDetailTellsAndEditsOnePrior() {
         const BankFolder folder;
         Editor o(folder);

@@ -316,6 +316,24 @@ class TestPlotView : public QObject {
         scene.twoLines = true;
         QCOMPARE(labels({-0.5, 2.5}), QString("one \ntwo three"));
     }
+
+    // Names are a person's own: none breaks the line it stands in or turns round what stands after it.
+    void namesStayInTheirPlace() {
+        const std::string name = "a\u202Eb\nc";
+        const QString shown = QStringLiteral("a\\u202eb c");
+        QCOMPARE(told(name), shown);
+        QCOMPARE(shortened(name), shown);
+        model::PlotData plot = tests::linePlot({0.25, 0.5});
+        plot.series[0].name = name;
+        plot.note = "prior " + name;
+        PlotView view;
+        view.setPlot(plot);
+        QCOMPARE(view.readout(1), "Position 1\n" + shown + ": 0.5");
+        QCOMPARE(view.accessibleDescription(), "prior " + shown);
+        Scene scene;
+        scene.plot.x.categories = {name};
+        QCOMPARE(scene.category(0), shown);
+    }
 };
 
 QTEST_MAIN(TestPlotView)
