@@ -46,6 +46,8 @@ class TestPriorDiagnostics : public QObject {
         View other = nudged(1);
         other.prior = "other";
         QVERIFY(why(other).contains("'other' was not in the rack"));
+        other.prior = "o\n\u202Er";
+        QVERIFY(why(other).contains("'o \\u202er' was not in the rack"));
         trace.steps = storedTrace().steps;
         QVERIFY(why(nudged(1)).contains("matches nowhere"));
         trace.session.priors[0].enabled = false;
