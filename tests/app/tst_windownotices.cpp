@@ -159,6 +159,40 @@ class TestWindowNotices : public QObject {
         QVERIFY(o.document.notices().empty());
     }
 
+    // A person's window has the size that the person gave it; what is said stands in a few lines of it.
+    void noticesLeaveTheWindowItsSize_data() {
+        QTest::addColumn<QString>("perspective");
+        for (const char* name : {"Compose", "Priors", "Routing", "Paper"}) QTest::newRow(name) << QString(name);
+    }
+    void noticesLeaveTheWindowItsSize() {
+        using Level = model::Notice::Level;
+        QFETCH(QString, perspective);
+        Opened o(session(), perspective);
+        WAIT_UNTIL(o.document.ready());
+        QCOMPARE(o.window->size(), QSize(1280, 800));
+        const std::string line = "A folder of the session is not there: choose another one.";
+        for (int i = 0; i < 5; ++i) {
+            o.document.notify(Level::Warning, line + " " + std::to_string(i), i % 2 == 0 ? "where" : "");
+            auto* panel = o.find<QWidget>("noticePanel");
+            WAIT_UNTIL(panel->isVisible());
+            const auto row = [&](std::size_t back) {
+                const auto& notices = o.document.notices();
+                return panel->findChild<QWidget*>(QString("notice.%1").arg(notices[notices.size() - 1 - back].id));
+            };
+            const auto whole = [&](std::size_t back) {
+                return row(back)->visibleRegion().boundingRect() == row(back)->rect() && row(back)->height() == 28;
+            };
+            WAIT_UNTIL(whole(0) && (i == 0 || whole(1)));
+            QCOMPARE(o.window->size(), QSize(1280, 800));
+            QVERIFY2(panel->height() <= 68, qPrintable(QString::number(panel->height())));
+        }
+        o.document.notify(Level::Failure, std::string(2000, 'a') + " " + std::string(2000, 'b'), std::string(50, '\n'));
+        for (QAbstractButton* button : o.find<QWidget>("noticePanel")->findChildren<QAbstractButton*>())
+            if (button->isCheckable()) button->click();
+        QTest::qWait(50);
+        QCOMPARE(o.window->size(), QSize(1280, 800));
+    }
+
     void whatIsBeingReadStays() {
         Opened o;
         WAIT_UNTIL(o.document.ready());
