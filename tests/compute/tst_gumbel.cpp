@@ -79,7 +79,7 @@ class TestGumbel : public QObject {
         }
     }
 
-    /// The file's values at z = -37.5 and -40 carry an error of their own of 1.16e-12 and 6.8e-13 (a Φ among the
+    /// The file's value at z = -37.5 carries an error of its own of 1.16e-12, more than its tolerance (a Φ among the
     /// denormals): there the row is knownValues'.
     void golden() {
         REQUIRE_SHARED("golden/routing.json");
@@ -88,7 +88,7 @@ class TestGumbel : public QObject {
         QVERIFY(g["gumbel_from_normal"].size() >= 20);
         const double tolerance = g["tolerance"]["gumbel_relative"];
         for (const auto& row : g["gumbel_from_normal"]) {
-            if (row["z"].get<double>() < -37.0) continue;
+            if (row["z"].get<double>() == -37.5) continue;
             const double wanted = row["gumbel"], found = gumbelOfNormal(row["z"].get<double>());
             QVERIFY2(std::abs(found - wanted) <= tolerance * std::abs(wanted), row.dump().c_str());
         }
