@@ -1,10 +1,11 @@
 #include "model/banks.h"
 
+#include <algorithm>
+#include <set>
+#include <utility>
+
 #include "compute/error.h"
 #include "compute/files/jsonreader.h"
-
-#include <algorithm>
-#include <utility>
 
 namespace counterpoint::model {
 
@@ -40,7 +41,8 @@ void requireBanks(const Session& session, const std::function<std::string(const 
     }
 }
 
-compute::PriorOverrides readOverrides(const OrderedJson& overrides, const std::string& where) {
+compute::PriorOverrides readOverrides(const OrderedJson& overrides, const std::string& where,
+                                      std::vector<std::string>* warnings) {
     compute::PriorOverrides all;
     for (const auto& [name, json] : overrides.items()) {
         compute::JsonReader reader(json, where + ", \"" + name + "\"");
@@ -53,6 +55,7 @@ compute::PriorOverrides readOverrides(const OrderedJson& overrides, const std::s
             if (!enabled->is_boolean()) reader.fail("enabled", "true, false or null", *enabled);
             one.enabled = enabled->get<bool>();
         }
+        if (warnings != nullptr) (void)reader.unknown(*warnings);
         all.emplace(name, one);
     }
     return all;
@@ -110,6 +113,13 @@ std::vector<std::string> bankNotices(const Session& session, const compute::Prio
             text += "; the bank has " + std::to_string(all - 1) + " more such problems, which its priors in the window and 'counterpoint bank report' tell";
         sentences.push_back(compute::printable(text + "."));
     }
+    std::set<std::string> acting;
+    for (const BankEntry& entry : session.priors)
+        if (entry.content && entry.enabled && entry.weight != 0 &&
+            !acting.insert(session.resolve(entry.bank).string()).second)
+            sentences.push_back(compute::printable("Bank '" + entry.bank +
+                                                   "' stands in the session more than once and acts each time; switch "
+                                                   "one of them off unless that is meant."));
     for (std::size_t b = 0; b < session.priors.size(); ++b) {
         if (!session.priors[b].content || !session.priors[b].overrides.is_object()) continue;
         for (const auto& [name, override] : session.priors[b].overrides.items()) {

@@ -31,8 +31,9 @@ BankFile readBankFile(const std::string& path);
 void fillBanks(Session& session, const std::function<BankPtr(const std::string& path)>& find);
 /// Error naming an enabled bank that is not there.
 void requireBanks(const Session& session, const std::function<std::string(const std::string& path)>& why);
-/// Error naming key and value where a session's override is none.
-compute::PriorOverrides readOverrides(const OrderedJson& overrides, const std::string& where);
+/// Error naming key and value where a session's override is none; `warnings`: of keys that nobody knows.
+compute::PriorOverrides readOverrides(const OrderedJson& overrides, const std::string& where,
+                                      std::vector<std::string>* warnings = nullptr);
 /// `overrides` with one of them changed; unknown keys stay, an override that says nothing goes.
 OrderedJson withOverride(const OrderedJson& overrides, const std::string& prior, const compute::PriorOverride& value);
 

@@ -127,7 +127,7 @@ BankEntry readBank(const OrderedJson& json, const std::string& where, std::vecto
     reader.finite("weight", entry.weight);
     if (const auto v = reader.takeNonNull("overrides")) {
         if (!v->is_object()) reader.fail("overrides", "an object", *v);
-        (void)readOverrides(*v, reader.at("overrides"));
+        (void)readOverrides(*v, reader.at("overrides"), &warnings);
         entry.overrides = *v;
     }
     entry.unknown = reader.unknown(warnings);

@@ -200,6 +200,11 @@ int bankReportCommand(const Arguments& arguments) {
     OrderedJson bank = {{"priors", open.priors.size()}};
     all.write(bank);
     bank["level"] = open.bank->level;
+    const auto still = std::ranges::count_if(open.priors, [](const auto& prior) { return !prior.acts; });
+    std::string sums = "sums; alpha is the mean magnitude of all entries, ratios are of the sums";
+    if (still > 0)
+        sums += "; all priors count, also the " + std::to_string(still) +
+                " that do not act, which level 1 of bank compress leaves as they are: its bytes and ratios differ";
     print({{"name", open.bank->name},
            {"priors", std::move(priors)},
            {"bank", std::move(bank)},
@@ -208,7 +213,7 @@ int bankReportCommand(const Arguments& arguments) {
              {"true_ratio",
               "exact_bytes/bytes on disk as .bank.safetensors, with ids, offsets and metadata: as the bank "
               "stands against every prior by signs and one scale; a prior's share without the file's own"},
-             {"bank", "sums; alpha is the mean magnitude of all entries, ratios are of the sums"}}}});
+             {"bank", std::move(sums)}}}});
     return 0;
 }
 

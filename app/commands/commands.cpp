@@ -51,13 +51,15 @@ const Command* take(std::span<const std::string>& given) {
     return nullptr;
 }
 
-/// The first word of a row's two, as "bank" alone.
-bool beginsCommand(std::string_view word) {
-    const auto table = commands();
-    return std::any_of(table.begin(), table.end(), [&](const Command& command) {
+/// What follows `word` where it is the first of rows' two: "report or compress"; else nothing.
+std::string secondWords(std::string_view word) {
+    std::string text;
+    for (const Command& command : commands()) {
         const std::size_t blank = command.name.find(' ');
-        return blank != std::string_view::npos && command.name.substr(0, blank) == word;
-    });
+        if (blank == std::string_view::npos || command.name.substr(0, blank) != word) continue;
+        text.append(text.empty() ? "" : " or ").append(command.name.substr(blank + 1));
+    }
+    return text;
 }
 
 }  // namespace
@@ -152,8 +154,12 @@ int dispatch(std::span<const std::string> given) {
     if (std::find(kReserved.begin(), kReserved.end(), first) != kReserved.end())
         throw UsageError("this version does not have the command '" + std::string(first) + "'");
     const Command* command = take(given);
-    if (command == nullptr && beginsCommand(first))
-        throw UsageError("there is no command '" + std::string(first) + (given.size() > 1 ? " " + given[1] : "") + "'");
+    if (command == nullptr && !first.empty()) {
+        std::string sentence(1, '\'');
+        sentence.append(first).append("' is followed by ").append(secondWords(first));
+        if (given.size() > 1) sentence.append(", not by '").append(given[1]).append("'");
+        if (!secondWords(first).empty()) throw UsageError(sentence);
+    }
     if (command == nullptr) command = &commands().front();  // the window
     const Arguments arguments = parseArguments(given, command->options);
     if (arguments.words.size() < command->minimumWords || arguments.words.size() > command->maximumWords)

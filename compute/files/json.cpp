@@ -1,6 +1,8 @@
 #include "compute/files/json.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <cmath>
 #include <limits>
 #include <unordered_set>
@@ -43,12 +45,12 @@ struct TrackingIterator {
 template <class J>
 class Builder {
   public:
-    /// `takeLarge`: a number above a float's range ends the parse without an Error.
-    Builder(std::string_view text, const std::string& where, bool takeLarge)
-        : m_text(text), m_where(where), m_furthest(text.data()), m_takeLarge(takeLarge) {}
+    /// `first`: what the parser does not take ends the parse without an Error: it may be a number that is not finite.
+    Builder(std::string_view text, const std::string& where, bool first)
+        : m_text(text), m_where(where), m_furthest(text.data()), m_first(first) {}
 
     J take() { return std::move(m_root); }
-    bool metLarge() const { return m_large; }
+    bool failed() const { return m_failed; }
     const char** furthest() { return &m_furthest; }
 
     bool null() { return put(J(nullptr)); }
@@ -68,13 +70,13 @@ class Builder {
         return true;
     }
     bool parse_error(std::size_t, const std::string& lastToken, const nlohmann::detail::exception& e) {
-        std::string token = lastToken.size() > 40 ? "..." + tail(lastToken) : lastToken;
-        const std::string_view message = e.what();
-        if (e.id == kOverflow) {
-            if (!m_takeLarge) fail(std::string("a number is ") + kTooLarge, "found " + token, {});
-            m_large = true;
+        if (m_first) {
+            m_failed = true;
             return false;
         }
+        std::string token = lastToken.size() > 40 ? "..." + tail(lastToken) : lastToken;
+        const std::string_view message = e.what();
+        if (e.id == kOverflow) fail("a number is too large for a 64-bit float", "found " + token, {});
         if (m_text.find_first_not_of(" \t\r\n") == std::string_view::npos)
             fail("the file is empty, not JSON", "", "copy or write it again");
         const bool cut = message.find("unexpected end of input") != std::string_view::npos ||
@@ -89,7 +91,7 @@ class Builder {
     std::string_view m_text;
     const std::string& m_where;
     const char* m_furthest;
-    bool m_takeLarge, m_large = false;
+    bool m_first, m_failed = false;
     J m_root;
     std::vector<J*> m_stack;
     J* m_slot = nullptr;
@@ -177,20 +179,36 @@ bool isTooLarge(std::string_view token) {
     }
 }
 
-/// The same text, line by line, with objects in the place of the numbers that are too large.
-std::string withoutLarge(std::string_view text) {
+/// Not JSON, but written by programs that say NaN so (Python's json among them).
+constexpr std::array<std::string_view, 3> kBareWords = {"NaN", "Infinity", "-Infinity"};
+
+bool isNotFinite(std::string_view token) {
+    return std::find(kBareWords.begin(), kBareWords.end(), token) != kBareWords.end() || isTooLarge(token);
+}
+
+/// Where the word or number that begins at `at` ends.
+std::size_t endOfToken(std::string_view text, std::size_t at) {
+    std::size_t end = at;
+    while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) != 0 ||
+                                 kOfNumbers.find(text[end]) != std::string_view::npos))
+        ++end;
+    return std::max(end, at + 1);
+}
+
+/// The same text, line by line, with objects in the place of the numbers that are not finite.
+std::string onlyFinite(std::string_view text) {
     std::string out;
     for (std::size_t at = 0; at < text.size();) {
         std::size_t end = at + 1;
         if (text[at] == '"') {
             while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
             end = std::min(end + 1, text.size());
-        } else if (kOfNumbers.find(text[at]) != std::string_view::npos) {
-            end = std::min(text.find_first_not_of(kOfNumbers, at), text.size());
+        } else {
+            end = endOfToken(text, at);
         }
         const std::string_view part = text.substr(at, end - at);
-        if (text[at] != '"' && isTooLarge(part))
-            out.append("{\"").append(kTooLarge).append("\":\"").append(part).append("\"}");
+        if (text[at] != '"' && isNotFinite(part))
+            out.append("{\"").append(kNotFinite).append("\":\"").append(part).append("\"}");
         else
             out.append(part);
         at = end;
@@ -209,8 +227,8 @@ Json parseJson(std::string_view text, const std::string& where) {
 OrderedJson parseOrderedJson(std::string_view text, const std::string& where) {
     Builder<OrderedJson> builder(text, where, true);
     run(builder, text);
-    if (!builder.metLarge()) return builder.take();
-    const std::string plain = withoutLarge(text);
+    if (!builder.failed()) return builder.take();
+    const std::string plain = onlyFinite(text);
     Builder<OrderedJson> again(plain, where, false);
     run(again, plain);
     return again.take();
@@ -219,17 +237,16 @@ OrderedJson parseOrderedJson(std::string_view text, const std::string& where) {
 std::string jsonText(const OrderedJson& document, int indent) {
     std::string text = document.dump(indent, ' ', false, OrderedJson::error_handler_t::replace);
     // Within a string the quotes of the key would have a backslash before them.
-    const std::string key = std::string(1, '"') + kTooLarge + '"';
+    const std::string key = std::string(1, '"') + kNotFinite + '"';
     constexpr const char* kBlank = " \n";
     for (std::size_t at = text.find(key); at != std::string::npos; at = text.find(key, at + 1)) {
         const std::size_t open = text.find_last_not_of(kBlank, at - 1);
         const std::size_t from = text.find_first_not_of(": \"", at + key.size());
-        const std::size_t to = text.find_first_not_of(kOfNumbers, from), close = text.find_first_not_of(kBlank, to + 1);
-        if (text[open] != '{' || to == std::string::npos || text[to] != '"' || close == std::string::npos ||
-            text[close] != '}')
-            continue;
+        const std::size_t to = from == std::string::npos ? from : text.find('"', from),
+                          close = text.find_first_not_of(kBlank, to + 1);
+        if (text[open] != '{' || to == std::string::npos || close == std::string::npos || text[close] != '}') continue;
         const std::string token = text.substr(from, to - from);
-        if (!isTooLarge(token)) continue;
+        if (!isNotFinite(token)) continue;
         text.replace(open, close + 1 - open, token);
         at = open;
     }
@@ -251,11 +268,16 @@ OrderedJson number(double value) {
 }
 
 double toNumber(const OrderedJson& value, const std::string& where) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
     if (value.is_number()) return value.get<double>();
-    if (value == "inf") return std::numeric_limits<double>::infinity();
-    if (value == "-inf") return -std::numeric_limits<double>::infinity();
+    if (value == "inf") return kInfinity;
+    if (value == "-inf") return -kInfinity;
     if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
-    std::string found = value.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+    std::string found = jsonText(value, -1);
+    if (value.is_object() && isNotFinite(found)) {
+        if (found == "NaN") return std::numeric_limits<double>::quiet_NaN();
+        return found.starts_with('-') ? -kInfinity : kInfinity;
+    }
     if (found.size() > 60) found = std::string("a ") + value.type_name();
     throw Error({.where = where,
                  .what = "this is not a number",

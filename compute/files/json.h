@@ -24,15 +24,16 @@ COUNTERPOINT_API OrderedJson readOrderedJson(const std::filesystem::path& file, 
 COUNTERPOINT_API Json parseJson(std::string_view text, const std::string& where);
 COUNTERPOINT_API OrderedJson parseOrderedJson(std::string_view text, const std::string& where);
 
-/// The key of the object that stands in an OrderedJson for a number above a 64-bit float's range: {key: "1e999"}. Who
-/// reads a number there refuses it by its place, and the rest of the document is read. (A Json refuses the text.)
-constexpr const char* kTooLarge = "too large for a 64-bit float";
+/// The key of the object that stands in an OrderedJson for a number above a 64-bit float's range and for the bare NaN,
+/// Infinity and -Infinity that some programs write: {key: "1e999"}. Who reads a number there refuses it by its place
+/// (toNumber takes it as what it says), and the rest of the document is read. (A Json refuses the text.)
+constexpr const char* kNotFinite = "not a finite 64-bit float";
 /// The document as text, in valid UTF-8, such numbers as they were written. `indent`: −1 for one line.
 COUNTERPOINT_API std::string jsonText(const OrderedJson& document, int indent);
 
 /// A number, or one of the three strings for a value that is not finite.
 COUNTERPOINT_API OrderedJson number(double value);
-/// The reverse; throws Error naming `where` when it is neither.
+/// The reverse, a number above a float's range being infinite; throws Error naming `where` when it is neither.
 COUNTERPOINT_API double toNumber(const OrderedJson& value, const std::string& where);
 
 /// Keys of `object` that are not in `known`, for "unknown keys kept and warned about".

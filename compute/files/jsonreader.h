@@ -30,9 +30,7 @@ const char* nameOf(const Names<E, N>& names, E value) {
     return names.front().first;
 }
 
-inline std::string shortly(const OrderedJson& value) {
-    return shortened(value.dump(-1, ' ', false, OrderedJson::error_handler_t::replace));
-}
+inline std::string shortly(const OrderedJson& value) { return shortened(jsonText(value, -1)); }
 
 /// One object being read: knows where it stands and what nobody has asked for yet.
 class JsonReader {

@@ -175,6 +175,8 @@ class Unpacker {
         const bool ascending = std::adjacent_find(ids.begin(), ids.end(), std::greater_equal<>()) == ids.end();
         if (!ascending || (!ids.empty() && ids.front() < 0))
             return damage(prior, "its token ids in the file are not ascending from 0");
+        if (letter == '1' && m_scales[place.scale] < 0)
+            return damage(prior, "its scale in the file is below 0, so that every sign would be the other");
         std::vector<double> delta(ids.size());
         for (std::size_t j = 0; j < delta.size(); ++j) delta[j] = deltaOf(letter, place, j);
         if (letter == 'l')

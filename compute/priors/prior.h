@@ -101,6 +101,7 @@ struct Factor {
     std::vector<double> delta;          ///< Δ of each, never 0
     std::vector<Became> entries;        ///< promote, demote, delta in the order of the file
     std::vector<std::string> problems;  ///< of the entries (20, then how many more); beside Prior::problems
+    bool neverMatches = false;          ///< the context asks for ids that no text can have: told among the problems
 };
 
 /// What an entry may become.

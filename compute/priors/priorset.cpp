@@ -26,7 +26,7 @@ void PriorSet::evaluate(Member& m) const {
     m.eta = etaOf(*m.prior, own.eta);
     m.weight = m.eta.eta * use.weight;
     m.acts = use.enabled && own.enabled.value_or(m.prior->enabled) && !m.prior->unusable && !m.factor->tokens.empty() &&
-             m.weight != 0 && m_contexts->problem(m.context).empty();
+             !m.factor->neverMatches && m.weight != 0 && m_contexts->problem(m.context).empty();
 }
 
 void PriorSet::collect() {

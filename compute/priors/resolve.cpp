@@ -75,6 +75,7 @@ class Resolver {
         for (const auto& [id, delta] : m_prior.delta) add({.text = {}, .id = id}, Side::Delta, delta);
         settle();
         report();
+        reportContext();
         return std::move(m_factor);
     }
 
@@ -204,6 +205,19 @@ class Resolver {
         const std::string id = "id " + std::to_string(hit.token);
         became.problem = (became.entry == std::to_string(hit.token) ? id : inQuotes(became.entry) + " (" + id + ")") +
                          ' ' + why + '.';
+    }
+
+    /// The first id of the context that no text can have.
+    void reportContext() {
+        if (m_prior.when.kind != ContextKind::Tokens) return;
+        for (const TokenId id : m_prior.when.ids) {
+            Became became;
+            takeId(id, became);
+            if (became.problem.empty()) continue;
+            m_factor.neverMatches = true;
+            m_factor.problems.push_back("Its context never matches: " + became.problem);
+            return;
+        }
     }
 
     void report() {

@@ -125,6 +125,10 @@ class TestBankCommand : public QObject {
         QVERIFY(priors[0]["exact_bytes"].get<int>() > priors[0]["bytes"].get<int>());
         QVERIFY(priors[3]["n"] == Json(0) && priors[3]["eta"].get<double>() == 0);
         QCOMPARE(priors[3]["paper_ratio"].get<double>(), 0.0);
+        const auto counts = [](const Json& report) { return report["counts"]["bank"].get<std::string>(); };
+        QVERIFY2(counts(json).find("also the 2 that do not act") != std::string::npos, counts(json).c_str());
+        const Json whole = Json::parse(report(written("a.bank.json", idsBank())).out.toStdString());
+        QVERIFY(counts(whole).find("do not act") == std::string::npos);
     }
 
     // What the report says one bit a token takes is the size of the file that level 1 writes; exact, of the one as it

@@ -55,8 +55,8 @@ class TestCommandLine : public QObject {
         row("a command of another version", "score s.json --texts a --out b", "score");
         row("version with more", "--version extra", "extra");
         row("route", "route r --rho 0.5", "route");
-        row("bank alone", "bank", "'bank'");
-        row("bank of another word", "bank show b", "'bank show'");
+        row("bank alone", "bank", "'bank' is followed by report or compress");
+        row("bank of another word", "bank show b", "'bank' is followed by report or compress, not by 'show'");
         row("bank report without bank", "bank report", "usage");
         row("bank report of two", "bank report a b", "usage");
         row("bank compress without --out", "bank compress b", "--out");

@@ -233,6 +233,8 @@ class TestBankFile : public QObject, TokenizerFolder {
             << "delta" << 0 << "its deltas in the file are not those of its confidence, delta_plus and delta_minus";
         QTest::newRow("no delta")
             << "nan" << 0 << "its deltas in the file are not those of its confidence, delta_plus and delta_minus";
+        QTest::newRow("a scale below 0") << "scale" << 2
+                                         << "its scale in the file is below 0, so that every sign would be the other";
         QTest::newRow("another letter") << "letter" << 3
                                         << "the file says in a way that is not known here how its tokens are stored";
     }
@@ -247,6 +249,7 @@ class TestBankFile : public QObject, TokenizerFolder {
         if (change == "twice") tensors.at<TokenId>("ids", 6) = tensors.at<TokenId>("ids", 5);
         if (change == "delta") tensors.at<float>("deltas", 1) = 0.75F;
         if (change == "nan") tensors.at<float>("deltas", 0) = std::nanf("");
+        if (change == "scale") tensors.at<float>("scales", 0) = -1;
         if (change == "letter") tensors.metadata["stored"][3] = '2';
         tensors.write(file());
         std::vector<std::string> warnings;

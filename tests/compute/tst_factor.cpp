@@ -248,6 +248,32 @@ class TestFactor : public QObject, TokenizerFolder {
         QCOMPARE(joined(resolve(prior({id(262), id(-5), id(1)}), any).problems),
                  QString("id 262 is no token of this tokenizer.\nid -5 is outside the vocabulary."));
     }
+
+    /// Ids of a context that no text can have: it says so, and the prior does not act.
+    void contextIds_data() {
+        QTest::addColumn<TokenId>("last");
+        QTest::addColumn<bool>("foreign");
+        QTest::addColumn<QString>("problem");
+        QTest::newRow("inside") << TokenId{49} << false << QString();
+        QTest::newRow("outside") << TokenId{50} << false
+                                 << "Its context never matches: id 50 is outside the vocabulary of 50 ids.";
+        QTest::newRow("of another tokenizer") << TokenId{49} << true
+                                              << "Its context never matches: id 7 is an id of another tokenizer, which "
+                                                 "the bank was made for.";
+    }
+    void contextIds() {
+        QFETCH(TokenId, last);
+        QFETCH(bool, foreign);
+        Prior p = prior({id(3)});
+        p.when.kind = ContextKind::Tokens;
+        p.when.ids = {7, last};
+        if (foreign) p.promote.clear();
+        const Factor f = resolve(p, {.tokenizer = nullptr, .size = 50, .foreignIds = foreign});
+        QTEST(joined(f.problems), "problem");
+        QCOMPARE(f.neverMatches, last == 50 || foreign);
+        p.when.kind = ContextKind::Always;
+        QVERIFY(!resolve(p, {.tokenizer = nullptr, .size = 50, .foreignIds = foreign}).neverMatches);
+    }
 };
 
 QTEST_GUILESS_MAIN(TestFactor)

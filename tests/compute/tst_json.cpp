@@ -2,6 +2,7 @@
 #include <bit>
 #include <clocale>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "compute/error.h"
@@ -72,7 +73,6 @@ class TestJson : public QObject {
             << "line 2: the JSON ends too early, near '2'; it may be cut short: copy or write it again.";
         QTest::newRow("comma decimal") << QByteArray("{\n\n\"a\":0,75}")
                                        << "line 3: this is not JSON, near '75'; correct it there, or copy it again.";
-        QTest::newRow("bare NaN") << QByteArray("{\"a\":NaN}") << "line 1: this is not JSON";
         QTest::newRow("trailing text") << QByteArray("{} {}") << "this is not JSON";
         QTest::newRow("invalid UTF-8") << QByteArray("\"\xFF\"") << "this is not JSON";
         QTest::newRow("key twice") << QByteArray("{\"a\":1,\n\"a\":2}")
@@ -98,20 +98,20 @@ class TestJson : public QObject {
     void tooLargeANumber_data() {
         QTest::addColumn<QByteArray>("text");
         QTest::addColumn<QByteArray>("parsed");
-        QTest::newRow("alone") << QByteArray("1e999") << QByteArray(R"({"too large for a 64-bit float":"1e999"})");
+        QTest::newRow("alone") << QByteArray("1e999") << QByteArray(R"({"not a finite 64-bit float":"1e999"})");
         QTest::newRow("below 0") << QByteArray("[-1.5E+999,1e308]")
-                                 << QByteArray(R"([{"too large for a 64-bit float":"-1.5E+999"},1e+308])");
+                                 << QByteArray(R"([{"not a finite 64-bit float":"-1.5E+999"},1e+308])");
         QTest::newRow("among others") << QByteArray(R"({"a":1e999,"b":[2,1e400],"c":"1e999"})")
-                                      << QByteArray(R"({"a":{"too large for a 64-bit float":"1e999"},"b":[2,)"
-                                                    R"({"too large for a 64-bit float":"1e400"}],"c":"1e999"})");
+                                      << QByteArray(R"({"a":{"not a finite 64-bit float":"1e999"},"b":[2,)"
+                                                    R"({"not a finite 64-bit float":"1e400"}],"c":"1e999"})");
         QTest::newRow("beside texts that look like it")
-            << QByteArray(R"({"\"1e999":"1e999, \"1e999\\","too large for a 64-bit float":1e999})")
-            << QByteArray(R"({"\"1e999":"1e999, \"1e999\\","too large for a 64-bit float":)"
-                          R"({"too large for a 64-bit float":"1e999"}})");
+            << QByteArray(R"({"\"1e999":"1e999, \"1e999\\","not a finite 64-bit float":1e999})")
+            << QByteArray(R"({"\"1e999":"1e999, \"1e999\\","not a finite 64-bit float":)"
+                          R"({"not a finite 64-bit float":"1e999"}})");
         const QByteArray digits = QByteArray("1") + QByteArray(400, '0');
-        QTest::newRow("of many digits") << digits << "{\"too large for a 64-bit float\":\"" + digits + "\"}";
+        QTest::newRow("of many digits") << digits << "{\"not a finite 64-bit float\":\"" + digits + "\"}";
         QTest::newRow("too small is 0") << QByteArray("[1e-999,1e999]")
-                                        << QByteArray(R"([0.0,{"too large for a 64-bit float":"1e999"}])");
+                                        << QByteArray(R"([0.0,{"not a finite 64-bit float":"1e999"}])");
     }
     void tooLargeANumber() {
         QFETCH(QByteArray, text);
@@ -131,11 +131,46 @@ class TestJson : public QObject {
         const std::string line = errorOf([&] { parseOrderedJson("[" + text.toStdString() + ",\n\nx]", "f.json"); });
         QVERIFY2(line.starts_with("f.json, line 3: this is not JSON"), line.c_str());
     }
+
+    /// NaN as other programs write it, in documents alone.
+    void bareWords_data() {
+        QTest::addColumn<QByteArray>("text");
+        QTest::addColumn<QByteArray>("found");  // empty: it is not JSON
+        QTest::newRow("all three") << QByteArray(R"({"a":NaN,"b":[Infinity,-Infinity],"c":"NaN, -Infinity"})")
+                                   << QByteArray("nan inf -inf");
+        QTest::newRow("beside a large number") << QByteArray("[NaN,-1e999,1e400]") << QByteArray("nan -inf inf");
+        for (const char* none : {"[nan]", "[NAN]", "[NaNa]", "[-NaN]", "[+Infinity]", "[1NaN]", "{NaN:1}", "[inf]"})
+            QTest::newRow(none) << QByteArray(none) << QByteArray();
+    }
+    void bareWords() {
+        QFETCH(QByteArray, text);
+        QFETCH(QByteArray, found);
+        QVERIFY(errorOf([&] { parseJson(text.toStdString(), "f.json"); }).find("not JSON") != std::string::npos ||
+                text.contains("1e999"));
+        if (found.isEmpty()) {
+            const std::string refused = errorOf([&] { parseOrderedJson("\n" + text.toStdString(), "f.json"); });
+            QVERIFY2(refused.starts_with("f.json, line 2: this is not JSON"), refused.c_str());
+            return;
+        }
+        const OrderedJson read = parseOrderedJson(text.toStdString(), "f.json");
+        QCOMPARE(QByteArray::fromStdString(jsonText(read, -1)), text);
+        QStringList numbers;
+        const std::function<void(const OrderedJson&)> walk = [&](const OrderedJson& value) {
+            if (value.is_string()) return;
+            if (value.is_object() && value.contains(kNotFinite)) {
+                numbers << QString::fromStdString(number(toNumber(value, "f")).get<std::string>());
+                return;
+            }
+            for (const auto& inner : value) walk(inner);
+        };
+        walk(read);
+        QCOMPARE(numbers.join(' ').toUtf8(), found);
+    }
     void textsAreWrittenAsTheyAre() {
-        const OrderedJson own = {{kTooLarge, "12"}, {"list", {{{kTooLarge, "1e9"}}, {{kTooLarge, 3}}}}};
+        const OrderedJson own = {{kNotFinite, "12"}, {"list", {{{kNotFinite, "1e9"}}, {{kNotFinite, 3}}}}};
         QCOMPARE(jsonText(own, -1), own.dump());
         QCOMPARE(jsonText(own, 2), own.dump(2));
-        const OrderedJson text = std::string("{\"") + kTooLarge + "\":\"1e999\"}";
+        const OrderedJson text = std::string("{\"") + kNotFinite + "\":\"1e999\"}";
         QCOMPARE(jsonText(text, -1), text.dump());
     }
 

@@ -106,6 +106,13 @@ class TestPriorSet : public QObject {
         row(
             "an override of another prior", [](Prior&, BankUse& u) { u.overrides["q"].enabled = false; }, true);
         row(
+            "its context asks for an id that no text has",
+            [](Prior& p, BankUse&) {
+                p.when.kind = ContextKind::Tokens;
+                p.when.ids = {1, 100};
+            },
+            false);
+        row(
             "q = 0.5", [](Prior& p, BankUse&) { p.quality = 0.5; }, false);
         row(
             "q < 0.5", [](Prior& p, BankUse&) { p.quality = 0.3; }, false);

@@ -129,6 +129,18 @@ class TestPriors : public QObject {
         QCOMPARE(said("Prior 'slow': its pattern took too many steps at"), 1);
         QCOMPARE(said("it has no prior 'nobody'"), 1);
         QCOMPARE(said("override"), 1);
+        QCOMPARE(said("more than once"), 0);
+        session.priors.push_back(session.priors[0]);
+        session.priors[1].overrides = OrderedJson::object();
+        const auto twice = [&] {
+            const std::vector<std::string> all = runSession(session, options).notices;
+            return std::ranges::count_if(all, [](const std::string& one) {
+                return one.find("stands in the session more than once") != std::string::npos;
+            });
+        };
+        QCOMPARE(twice(), 1);
+        session.priors[1].weight = 0;
+        QCOMPARE(twice(), 0);
     }
 
     /// `run --dump log_prob` holds the rows that were drawn from, with what the priors did to them.
@@ -285,6 +297,18 @@ class TestPriors : public QObject {
             QVERIFY2(error.sentence().find(says.toStdString()) != std::string::npos, error.what());
             QVERIFY2(error.sentence().find("always") != std::string::npos, error.what());
         }
+    }
+
+    void unknownKeysOfAnOverrideAreTold() {
+        const std::string text =
+            R"({"format":"counterpoint.session/1","base":{"path":"m"},"priors":[{"bank":"b","overrides":)"
+            R"({"always":{"eta":1.5,"etta":2,"enabled":null}}}]})";
+        std::vector<std::string> warnings;
+        const Session session = sessionFromJson(compute::parseOrderedJson(text, "s"), "/s.session.json", warnings);
+        QCOMPARE(warnings.size(), 1u);
+        QVERIFY2(warnings[0].find("\"always\": the key \"etta\" is unknown; it is kept") != std::string::npos,
+                 warnings[0].c_str());
+        QCOMPARE(session.priors[0].overrides["always"]["etta"], OrderedJson(2));
     }
 
     void oneOverrideAmongOthers() {
