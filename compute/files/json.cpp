@@ -242,8 +242,7 @@ std::string jsonText(const OrderedJson& document, int indent) {
     for (std::size_t at = text.find(key); at != std::string::npos; at = text.find(key, at + 1)) {
         const std::size_t open = text.find_last_not_of(kBlank, at - 1);
         const std::size_t from = text.find_first_not_of(": \"", at + key.size());
-        const std::size_t to = from == std::string::npos ? from : text.find('"', from),
-                          close = text.find_first_not_of(kBlank, to + 1);
+        const std::size_t to = text.find('"', from), close = text.find_first_not_of(kBlank, to + 1);
         if (text[open] != '{' || to == std::string::npos || close == std::string::npos || text[close] != '}') continue;
         const std::string token = text.substr(from, to - from);
         if (!isNotFinite(token)) continue;
