@@ -235,9 +235,11 @@ void TokenStrip::drawToken(QPainter& painter, const model::Trace& trace, int ind
     }
     if (trace.flip && index == *trace.flip)
         painter.fillRect(QRect(box.left() - 1, box.top() - 2, 2, box.height() + 4), t.warning);
-    if (index == m_document.view().cursor) {
-        painter.setPen(QPen(t.accent, 2));
-        painter.drawRect(QRect(box.left(), box.top(), box.width(), box.height()).adjusted(0, 0, -1, -1));
+    if (index == m_document.view().cursor) {  // around the box: a frame on it would hide the text's last stroke
+        painter.setPen(QPen(t.accent, 1));
+        painter.drawRect(box.adjusted(-1, -2, 0, 1));
+        painter.fillRect(QRect(box.left(), box.top() - 1, box.width(), 1), t.accent);
+        painter.fillRect(QRect(box.left(), box.bottom() + 1, box.width(), 1), t.accent);
     }
 }
 

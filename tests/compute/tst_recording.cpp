@@ -126,6 +126,13 @@ class TestRecording : public QObject, RecordingFolder {
         QVERIFY(without->info().notices[0].find("is not there, so its tokens are shown as ids") != std::string::npos);
         QVERIFY(!errorOf([&] { source({}, (folder() / "elsewhere").string()); }).empty());
 
+        fs::create_directories(folder() / "models");
+        fs::create_symlink("base", folder() / "models/base");
+        QVERIFY2(source()->info().notices[0].find("cannot be read (symbolic links go round in a circle), so its tokens "
+                                                  "are shown as ids") != std::string::npos,
+                 source()->info().notices[0].c_str());
+        fs::remove(folder() / "models/base");
+
         // One file says it once, however many of its sources are in the rack.
         std::vector<EnsembleMember> members;
         for (const char* name : {"base", "math"})

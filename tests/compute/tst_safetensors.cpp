@@ -259,8 +259,10 @@ class TestSafetensors : public QObject, Scratch {
         writeTensors(folder() / "other.safetensors", {randomTensor("a", {1}, 1)});
         QVERIFY(Safetensors::openDirectory(folder()).find("a") != nullptr);
         writeTensors(folder() / "another.safetensors", {randomTensor("b", {1}, 1)});
-        QVERIFY(errorOf([&] { Safetensors::openDirectory(folder()); }).find("several .safetensors files") !=
-                std::string::npos);
+        const std::string several = errorOf([&] { Safetensors::openDirectory(folder()); });
+        QVERIFY2(several.find("several .safetensors files") != std::string::npos &&
+                     several.ends_with("; copy or download the index too."),
+                 several.c_str());
         writeTensors(folder() / "model.safetensors", {randomTensor("c", {1}, 1)});
         QVERIFY(Safetensors::openDirectory(folder()).find("c") != nullptr);
     }

@@ -79,6 +79,26 @@ class TestTokenStrip : public QObject {
         QCOMPARE(shown.strip->tokenRect(3).top(), shown.strip->tokenRect(1).top());
         shown.inOrder();
     }
+
+    /// The cursor's frame stands around its token: no stroke of the text is under it.
+    void theCursorHidesNothing() {
+        Shown shown("all ill will fill l", 400);
+        const auto boxes = [&](int cursor) {
+            shown.document.setCursor(cursor);
+            return shown.strip->viewport()->grab().toImage();
+        };
+        const QImage away = boxes(1);
+        const qreal scale = away.devicePixelRatio();
+        for (int i = 2; i < shown.tokens(); ++i) {
+            const QRect box = shown.strip->tokenRect(i);
+            const QImage here = boxes(i);
+            const auto part = [&](const QImage& image, const QRect& of) {
+                return image.copy(QRectF(of.topLeft() * scale, of.size() * scale).toRect());
+            };
+            QVERIFY2(part(here, box) == part(away, box), qPrintable(QString::number(i)));
+            QVERIFY(part(here, box.adjusted(-2, -2, 2, 2)) != part(away, box.adjusted(-2, -2, 2, 2)));
+        }
+    }
 };
 
 QTEST_MAIN(TestTokenStrip)
