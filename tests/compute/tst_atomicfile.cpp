@@ -132,6 +132,12 @@ class TestAtomicFile : public QObject, Scratch {
         QCOMPARE(files, 1);
     }
 
+    void aFolderIsNoFile() {
+        const std::string is = folder().string(), what = ": it is a folder, not a file; name the file itself.";
+        QCOMPARE(errorOf([&] { writeFile(folder(), "x"); }), is + ": cannot be written" + what);
+        QCOMPARE(errorOf([&] { readFile(folder()); }), is + ": cannot be read" + what);
+    }
+
     /// The folder's permission is what a rename needs: asked for as somebody whom permissions bind.
     void readOnlyFolder() {
         const fs::path file = folder() / "a.json";
