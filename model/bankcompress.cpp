@@ -138,11 +138,11 @@ std::vector<PriorOneBit> oneBitOfPriors(const Bank& bank, const compute::IdSpace
         one.squaredError = bit.squaredError;
         one.bytes = small.prior[i];
         one.exactBytes = exact.prior[i];
-        one.acts = prior.enabled && !prior.unusable && etaOf(prior).eta != 0 && one.support > 0;
         one.problems = prior.problems;
         one.problems.insert(one.problems.end(), factor.problems.begin(), factor.problems.end());
         const std::string& context = contexts.problem(contexts.add(prior.when, bank.features));
         if (!context.empty()) one.problems.push_back(context);
+        one.acts = compute::acts(prior, factor, context);
     }
     return all;
 }

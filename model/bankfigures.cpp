@@ -1,5 +1,6 @@
 #include "model/bankfigures.h"
 
+#include "compute/error.h"
 #include "compute/priors/hierarchy.h"
 #include "compute/priors/onebit.h"
 #include "model/bankcompress.h"
@@ -209,7 +210,12 @@ constexpr std::array kRows = {
 std::span<const BankFigureRow> bankFigures() { return kRows; }
 
 PlotData makeBankFigure(const BankFigureRow& row, const Trace& trace, const std::stop_token& stop) {
-    PlotData plot = row.make(trace, stop);
+    PlotData plot;
+    try {
+        plot = row.make(trace, stop);
+    } catch (const compute::Error& error) {  // a bank of another tokenizer; the run and its other figures stay
+        plot.empty = error.sentence();
+    }
     plot.id = row.id;
     plot.title = row.title;
     return plot;

@@ -1,6 +1,6 @@
 #pragma once
 // Figures about the banks of a trace's session: what compression keeps and costs (R8, R9, R10), on the bank itself and on the
-// trace. Each is made on request, since a level of a large bank takes its time: by `run --figures` and by a job of the window.
+// trace. Each is made on request, since a level of a large bank takes its time: by `run --figures`.
 // Thread: any (a trace that nobody changes). Errors: none; a figure that has nothing to show says why.
 
 #include "model/diagnostics.h"

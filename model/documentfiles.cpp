@@ -22,7 +22,7 @@ void Document::open(const fs::path& file) {
     for (const auto& t : m_traces)
         if (t->stop.empty()) t->stop = "user";
     if (m_ready && !p.before)
-        p.before = OpenBefore{m_session, p.saved, m_view, p.undo, p.redo, m_traces, p.selected, m_follow};
+        p.before = OpenBefore{m_session, p.saved, m_view, p.undo, p.redo, m_traces, p.selected, m_follow, p.banks};
     p.undo.clear();
     p.redo.clear();
     p.merge.clear();
@@ -55,6 +55,7 @@ void Document::openBefore() {
     p.saved = std::move(before.saved);
     p.undo = std::move(before.undo);
     p.redo = std::move(before.redo);
+    p.banks = std::move(before.banks);
     p.merge.clear();
     m_traces = std::move(before.traces);
     p.selected = before.selected;
@@ -97,13 +98,23 @@ void Document::saveBank(std::size_t bank, const fs::path& file) {
     BankEntry& entry = session.priors.at(bank);
     if (!entry.content) return;
     const fs::path target = file.empty() ? session.resolve(entry.bank) : fs::absolute(file).lexically_normal();
-    writeBankFile(entry.content, target);
-    if (target == session.resolve(entry.bank)) {
-        Q_EMIT sessionChanged();
-        return;
+    const bool own = target == session.resolve(entry.bank);
+    for (std::size_t i = 0; i < session.priors.size(); ++i) {  // a session may name one file more than once
+        BankEntry& other = session.priors[i];
+        if (i == bank || session.resolve(other.bank) != target || other.content == entry.content) continue;
+        if (bankModified(i) || !own)
+            throw compute::Error({.where = target.string(), .what = "another entry of the rack is of this file and has changes of its own, which would be lost",
+                                  .expected = {}, .found = {}, .advice = "save one of the two under another name", .details = {}});
+        other.content = entry.content;
     }
-    entry.bank = target.string();
-    setSession(std::move(session));
+    writeBankFile(entry.content, target);
+    if (!own) entry.bank = target.string();
+    for (BankEntry& saved : m_private->saved.priors)  // as a session holds it that is opened from its file
+        if (m_private->saved.resolve(saved.bank) == target) saved.content = entry.content;
+    if (session == m_session)
+        Q_EMIT sessionChanged();
+    else
+        setSession(std::move(session));
 }
 
 void Document::saveOther(const BankPtr& bank, const fs::path& file) {

@@ -29,6 +29,7 @@ struct OpenBefore {
     std::vector<std::shared_ptr<Trace>> traces;
     int selected = -1;
     bool follow = true;
+    std::map<std::string, BankFile> banks;
 };
 
 struct Document::Private {

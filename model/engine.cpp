@@ -1,6 +1,7 @@
 #include "model/engine.h"
 
 #include "compute/files/filesystemerror.h"
+#include "compute/sources/filekind.h"
 #include "model/decodeloop.h"
 #include "model/recompose.h"
 
@@ -60,8 +61,9 @@ struct Engine::State {
     // Guarded by mutex: the analysis lane's mailboxes.
     std::optional<RecomposeRequest> recompose;
     std::deque<Job> jobs;
-    std::stop_source analysisStop;
-    bool analysisBusy = false, analysisIsRecompose = false;
+    std::stop_source analysisStop, recomposeStop;
+    bool analysisBusy = false, recomposing = false;
+    PriorSetPtr kept;               ///< the analysis lane's: of the last what-if; most of it is the next one's
 
     /// The lanes' catcher: whatever is thrown becomes a Failure, and what there was before stays. `what`: its first word is
     /// the operation. `outlet`: where the lane speaks.
@@ -134,13 +136,28 @@ struct Engine::State {
         for (const auto& [path, runsCode] : own.rack.takeOpened()) {
             if (!std::filesystem::exists(path) || (!own.hashed.insert(path).second && !runsCode)) continue;
             const std::scoped_lock lock(mutex);
-            jobs.push_back({[this, path = path, runsCode = runsCode](const std::stop_token& stop) {
-                                std::string hash = compute::hashWeights(path, stop);
-                                if (!hash.empty()) outbox.push(Hashed{path, std::move(hash), runsCode});
-                            },
-                            "Hashing " + path});
+            hash(path, runsCode);
         }
         wake.notify_all();
+    }
+
+    /// With the mutex held.
+    void hash(const std::string& path, bool runsCode) {
+        jobs.push_back({[this, path, runsCode](const std::stop_token& stop) {
+                            std::string sha256 = compute::hashWeights(path, stop);
+                            if (!sha256.empty()) outbox.push(Hashed{path, std::move(sha256), runsCode});
+                        },
+                        "Hashing " + path});
+    }
+
+    /// Of a lane that was left behind while it opened a script: it says no more itself. With the mutex held.
+    void hashScript(const std::string& path) {
+        jobs.push_back({[this, path](const std::stop_token&) {
+                            if (!compute::runsCode(path)) return;
+                            const std::scoped_lock lock(mutex);
+                            hash(path, true);
+                        },
+                        "Hashing " + path});
     }
 
     /// With the mutex held, as the three below.
@@ -158,27 +175,41 @@ struct Engine::State {
 
     bool analysisIdle() const { return !analysisBusy && jobs.empty() && !recompose; }
 
+    /// The what-if that waits, outside of the lock.
+    void recomposeNow(std::unique_lock<std::mutex>& lock) {
+        const RecomposeRequest request = std::move(*recompose);
+        recompose.reset();
+        recomposeStop = std::stop_source();
+        recomposing = true;
+        const std::stop_token stop = recomposeStop.get_token();
+        lock.unlock();
+        guarded(outbox, "Recomposing", [&] { (void)recomposeTrace(request, outbox, kept, stop); });
+        lock.lock();
+        recomposing = false;
+    }
+
+    void letPass() {
+        std::unique_lock lock(mutex);
+        while (recompose && !quit) recomposeNow(lock);
+    }
+
     void runAnalysisLane() {
-        PriorSetPtr kept;  // of the last what-if: most of it is the next one's
         std::unique_lock lock(mutex);
         for (;;) {
             wake.wait(lock, [&] { return quit || recompose || !jobs.empty(); });
             if (quit) return;
-            analysisStop = std::stop_source();
             analysisBusy = true;
-            const std::stop_token stop = analysisStop.get_token();
-            if (auto request = std::exchange(recompose, std::nullopt)) {
-                analysisIsRecompose = true;
-                lock.unlock();
-                guarded(outbox, "Recomposing", [&] { (void)recomposeTrace(*request, outbox, kept, stop); });
+            if (recompose) {
+                recomposeNow(lock);
             } else {
                 const Job job = std::move(jobs.front());
                 jobs.pop_front();
-                analysisIsRecompose = false;
+                analysisStop = std::stop_source();
+                const std::stop_token stop = analysisStop.get_token();
                 lock.unlock();
                 guarded(outbox, job.what, [&] { job.work(stop); });
+                lock.lock();
             }
-            lock.lock();
             analysisBusy = false;
             outbox.push(Idle{!decodeBusy && decodeJobs.empty(), analysisIdle()});
         }
@@ -217,6 +248,7 @@ Engine::~Engine() {
         m_state->quit = true;
         m_state->askToStop();
         m_state->analysisStop.request_stop();
+        m_state->recomposeStop.request_stop();
         m_state->wake.notify_all();
         const auto isOver = [&] { return m_state->decodeOver; };
         m_state->over.wait_until(lock, m_state->stopAsked + m_state->patience, isOver);
@@ -286,13 +318,16 @@ bool Engine::restart() {
     State& s = *m_state;
     {
         const std::scoped_lock lock(s.mutex);
+        const std::optional<SourceCall> call = s.stuck();
         if (!s.leaveBehind()) return false;
+        if (call && call->opening) s.hashScript(call->path);
         if (s.trace != kNoTrace) s.outbox.push(TraceEnded{s.trace, "user", compute::kNoToken, 0});
         s.dropWaiting(false);
         s.decodeBusy = false;
         s.decoding = std::make_shared<State::Own>(s.outbox, s.opener);
         s.outbox.push(Idle{s.decodeJobs.empty(), s.analysisIdle()});
     }
+    s.wake.notify_all();
     m_decodeLane.detach();
     m_decodeLane = std::jthread([state = m_state, own = s.decoding] { state->runDecodeLane(*own); });
     return true;
@@ -302,7 +337,7 @@ void Engine::recompose(RecomposeRequest request) {
     {
         const std::scoped_lock lock(m_state->mutex);
         m_state->recompose = std::move(request);
-        if (m_state->analysisBusy && m_state->analysisIsRecompose) m_state->analysisStop.request_stop();
+        if (m_state->recomposing) m_state->recomposeStop.request_stop();
     }
     m_state->wake.notify_all();
 }
@@ -314,6 +349,8 @@ void Engine::run(std::function<void(std::stop_token)> job, std::string what) {
     }
     m_state->wake.notify_all();
 }
+
+void Engine::letPass() { m_state->letPass(); }
 
 bool Engine::decoding() const {
     const std::scoped_lock lock(m_state->mutex);

@@ -111,8 +111,10 @@ class Engine {
     /// Leaves the decode lane behind in its call: decodes, its own and those that wait, end with stop "user"; a load that waits stays. The
     /// new lane has no source open. The old thread runs on as long as its call does. False where it has come back by now: nothing is done.
     bool restart();
-    void recompose(RecomposeRequest request);     ///< replaces one not yet finished
+    void recompose(RecomposeRequest request);     ///< replaces one not yet finished; goes before the jobs
     void run(std::function<void(std::stop_token)> job, std::string what);  ///< analysis lane: exports; a throw becomes Failure
+    /// What-ifs that wait, now: a long job calls it every few milliseconds, on the analysis lane, so that dials do not wait for it.
+    void letPass();
     bool decoding() const;                        ///< the decode lane has work, loading included
     bool analysing() const;
     std::vector<Event> drain();

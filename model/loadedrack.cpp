@@ -76,9 +76,10 @@ bool sameSources(const Session& a, const Session& b) {
 }  // namespace
 
 void LoadedRack::readBanks(const Session& session, bool again, Lane& lane) {
+    std::set<std::string> read;  // an entry may stand twice; its bank is one
     for (const BankEntry& entry : session.priors) {
         const std::string path = session.resolve(entry.bank).string();
-        if (entry.content || (!again && m_banks.contains(path))) continue;
+        if (entry.content || (!again && m_banks.contains(path)) || !read.insert(path).second) continue;
         lane.push(Progress{"Reading " + entry.bank, -1, {}});
         m_banks[path] = readBankFile(path);
         lane.push(BankLoaded{m_banks[path]});

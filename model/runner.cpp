@@ -153,7 +153,7 @@ RunResult runSession(const Session& session, const RunOptions& options) {
         for (const std::string& name : step->boundedPriors) ++bounded[name];
     for (const auto& [name, times] : bounded)
         result.notices.push_back(compute::printable("Prior '" + name + "': its pattern took too many steps at " + std::to_string(times) +
-                                                    " positions and did not match there; write it so that it needs fewer."));
+                                                    (times == 1 ? " position" : " positions") + " and did not match there; write it so that it needs fewer."));
     result.versions = {{"counterpoint", compute::version()}, {"qt", qVersion()}};
     if (!collector.infos().empty()) {
         result.device = collector.infos().front().device;

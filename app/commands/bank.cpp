@@ -1,8 +1,12 @@
 // counterpoint bank report BANK, counterpoint bank compress BANK --out FILE: R9 and R10 as JSON (SPEC.md 3).
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 
 #include "app/commands/enginecall.h"
 #include "app/commands/functions.h"
@@ -49,12 +53,11 @@ void tellProblems(const OpenBank& open) {
     tell("warning", lines);
 }
 
-/// `tokenizer`: null: ids alone can be used. Error where nothing can.
-OpenBank openBank(const std::string& file, std::shared_ptr<const compute::Tokenizer> tokenizer,
+/// What the priors of `bank` become. `tokenizer`: null: ids alone can be used. Error where nothing can.
+OpenBank resolved(const std::string& file, model::BankPtr bank, std::shared_ptr<const compute::Tokenizer> tokenizer,
                   std::int64_t vocabulary = -1) {
     OpenBank open;
-    std::vector<std::string> warnings;
-    open.bank = std::make_shared<const compute::Bank>(compute::readBank(file, warnings));
+    open.bank = std::move(bank);
     open.tokenizer = std::move(tokenizer);
     open.ids = model::idsFor(*open.bank, open.tokenizer.get(), vocabulary);
     open.priors = model::oneBitOfPriors(*open.bank, open.ids);
@@ -69,9 +72,24 @@ OpenBank openBank(const std::string& file, std::shared_ptr<const compute::Tokeni
                               .found = std::move(found),
                               .advice = blind ? "texts become tokens with --tokenizer DIR" : ""});
     }
-    tell("warning", warnings);
     tellProblems(open);
     return open;
+}
+
+OpenBank openBank(const std::string& file, std::shared_ptr<const compute::Tokenizer> tokenizer) {
+    std::vector<std::string> warnings;
+    auto bank = std::make_shared<const compute::Bank>(compute::readBank(file, warnings));
+    tell("warning", warnings);
+    return resolved(file, std::move(bank), std::move(tokenizer));
+}
+
+/// Before an hour of decoding rather than after it.
+void requireWritable(const std::filesystem::path& file) {
+    const std::filesystem::path folder = std::filesystem::absolute(file).lexically_normal().parent_path();
+    if (access(folder.c_str(), W_OK | X_OK) == 0) return;
+    throw compute::Error({.where = file.string(),
+                          .what = "it cannot be written there: " + std::string(std::strerror(errno)),
+                          .advice = "give --out a folder that is there and can be written"});
 }
 
 std::shared_ptr<const compute::Tokenizer> tokenizerFrom(const Arguments& arguments) {
@@ -128,6 +146,7 @@ Measured decode(const std::string& file, const std::string& bank, const Interrup
                               .what = "the bank is off in this session, so that KL would be 0",
                               .advice = "switch it on there and give it a weight"});
     measured.bank = static_cast<std::size_t>(entry - session.priors.begin());
+    tell("notice", model::codeNotices(session));  // before the first of it runs
     model::RunOptions options;
     options.stop = interrupt.token();
     ProgressLine line;
@@ -135,6 +154,12 @@ Measured decode(const std::string& file, const std::string& bank, const Interrup
     measured.run = model::runSession(session, options);
     line.erase();
     if (measured.run.failure) model::raise(*measured.run.failure, session);
+    if (measured.run.trace.stop == "user")
+        throw compute::Error({.where = file, .what = "stopped by a signal; nothing was written"});
+    if (measured.run.trace.steps.empty())
+        throw compute::Error({.where = file,
+                              .what = "the session makes no step that KL could be measured on",
+                              .advice = "give it a longer prompt, or \"max_new_tokens\" above 0"});
     std::vector<std::string> notices = measured.run.notices;
     if (!entry->overrides.empty())
         notices.push_back("the session's overrides of this bank are part of what is compressed");
@@ -203,8 +228,8 @@ int bankReportCommand(const Arguments& arguments) {
     const auto still = std::ranges::count_if(open.priors, [](const auto& prior) { return !prior.acts; });
     std::string sums = "sums; alpha is the mean magnitude of all entries, ratios are of the sums";
     if (still > 0)
-        sums += "; all priors count, also the " + std::to_string(still) +
-                " that do not act, which level 1 of bank compress leaves as they are: its bytes and ratios differ";
+        sums += "; all priors count, also those that do not act (" + std::to_string(still) +
+                " here), which level 1 of bank compress leaves as they are: its bytes and ratios differ";
     print({{"name", open.bank->name},
            {"priors", std::move(priors)},
            {"bank", std::move(bank)},
@@ -232,6 +257,7 @@ int bankCompressCommand(const Arguments& arguments) {
     std::error_code none;
     if (std::filesystem::equivalent(file, out, none))
         throw UsageError("--out is the bank itself, which compressing would lose; give another file");
+    requireWritable(out);
 
     model::CompressionInput input;
     compute::IdSpace ids;
@@ -243,9 +269,11 @@ int bankCompressCommand(const Arguments& arguments) {
         input.entry.content = open.bank;
         input.tokenizer = open.tokenizer;
     } else {
+        std::vector<std::string> told;  // by the run too
+        auto bank = std::make_shared<const compute::Bank>(compute::readBank(file, told));
         measured = decode(session, file, interrupt);
         const model::Trace& trace = measured->run.trace;
-        ids = openBank(file, trace.tokenizer, trace.store->vocabulary()).ids;
+        ids = resolved(file, std::move(bank), trace.tokenizer, trace.store->vocabulary()).ids;
         input = compressionInput(trace.session, measured->bank, &trace, trace.tokenizer);
         if (!input.trace) throw compute::Error({.where = session, .what = input.unmeasured});
     }
@@ -259,8 +287,10 @@ int bankCompressCommand(const Arguments& arguments) {
     std::size_t lost = 0;
     for (const model::PriorOneBit& prior : report->priors) lost += prior.acts ? prior.unread : 0;
     if (lost > 0)
-        tell("warning", {out.string() + " holds ids alone: " + std::to_string(lost) +
-                         " entries that became no token are not in it"});
+        tell("warning",
+             {out.string() + " holds ids alone: " +
+              (lost == 1 ? "an entry that became no token is" : std::to_string(lost) + " entries that became no token are") +
+              " not in it"});
     OrderedJson levels = OrderedJson::array();
     for (const model::CompressionLevel& level : report->levels) levels.push_back(json(level));
     OrderedJson all = {{"levels", std::move(levels)}};

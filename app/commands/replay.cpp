@@ -5,6 +5,7 @@
 #include "app/commands/enginecall.h"
 #include "app/commands/functions.h"
 #include "app/interrupt.h"
+#include "model/opensession.h"
 
 namespace counterpoint::app {
 
@@ -14,6 +15,9 @@ int replayCommand(const Arguments& arguments) {
     if (!arguments.has("--device")) options.device.clear();  // the run's own
     options.stop = interrupt.token();
     interrupt.setLastWords(arguments.words[0] + ": ended by a second signal, before the replay was compared.");
+    std::vector<std::string> known;  // keys that are told when the run was written
+    tell("notice", model::codeNotices(
+                       model::readSession(std::filesystem::path(arguments.words[0]) / "session.json", known)));
     ProgressLine line;
     options.progress = [&line](const model::Progress& progress) { line.show(progress); };
     const model::ReplayVerdict verdict = model::replay(arguments.words[0], options);

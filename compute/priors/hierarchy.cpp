@@ -9,6 +9,7 @@
 #include "compute/error.h"
 #include "compute/priors/bankparts.h"
 #include "compute/priors/levels.h"
+#include "compute/priors/priorset.h"
 
 namespace counterpoint::compute {
 namespace {
@@ -138,6 +139,7 @@ Bank unite(std::span<const Bank> banks) {
 Members membersOf(const Bank& all, std::span<const Bank> banks, const IdSpace& ids) {
     Members members;
     members.reserve(all.priors.size());
+    Contexts contexts;
     for (std::size_t b = 0; b < banks.size(); ++b) {
         for (std::size_t i = 0; i < banks[b].priors.size(); ++i) {
             const PriorPtr& prior = all.priors[members.size()];
@@ -147,7 +149,7 @@ Members membersOf(const Bank& all, std::span<const Bank> banks, const IdSpace& i
             member.eta = etaOf(*prior).eta;
             member.stake = banks[b].stake;
             member.bank = b;
-            member.acts = prior->enabled && !prior->unusable && member.eta != 0 && !member.factor.tokens.empty();
+            member.acts = acts(*prior, member.factor, contexts.problem(contexts.add(prior->when, all.features)));
         }
     }
     return members;

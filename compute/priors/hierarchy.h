@@ -7,7 +7,7 @@
 // (a negative η counts by its size, its sign going to s_i; q and c of what is joined: the means). Level 3: per (task,
 // context), over the priors of all banks, and token the lower weighted median of η α s, absent = 0, weight = quality ×
 // the bank's stake; 0 where 0 lies in the median interval; it stands as Δ under η = 1; one prior alone stays as it is.
-// Priors that are off or unusable stay as they are. Memory: that of the supports, never of the pairs. Shapes: banks of
+// Priors that do not act (acts() of priorset.h) stay as they are. Memory: that of the supports, never of the pairs. Shapes: banks of
 // M priors. Errors: Error for a level that is none, a threshold that is no cosine from 0 to 1, ids of another
 // tokenizer, banks of different tokenizers. Thread: any. Source: seed 001, DSO §3; SPEC.md R10.
 
@@ -56,7 +56,7 @@ struct Compressed {
     std::vector<Bank> before;         ///< [0..level) the bank at each level before, [0] as it was
 };
 /// One bank of all, called by all their names; where two priors, features or unknown keys have one name and differ, the
-/// later one's bank follows it. The stake stays where all have one; else the unknown key "stakes" tells each bank's. Of
+/// later one's bank follows it (of what more stands in a feature that two banks have, the first one's counts). The stake stays where all have one; else the unknown key "stakes" tells each bank's. Of
 /// priors that are joined stays what they share: kind, source, unknown keys.
 COUNTERPOINT_API Compressed compress(std::span<const Bank> banks, const IdSpace& ids, const CompressOptions& options);
 

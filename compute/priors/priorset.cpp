@@ -18,6 +18,11 @@ std::shared_ptr<const Factor> factorOf(const PriorPtr& prior, const IdSpace& ids
 
 }  // namespace
 
+bool acts(const Prior& prior, const Factor& factor, const std::string& contextProblem) {
+    return prior.enabled && !prior.unusable && etaOf(prior).eta != 0 && !factor.tokens.empty() &&
+           !factor.neverMatches && contextProblem.empty();
+}
+
 void PriorSet::evaluate(Member& m) const {
     static const PriorOverride kNone;
     const BankUse& use = m_uses[m.bank];

@@ -36,6 +36,10 @@ struct BankUse {
     PriorOverrides overrides = {};
 };
 
+/// Whether a prior acts where nobody overrides it: on, with an η and tokens, in a context that can match.
+/// `contextProblem`: of Contexts.
+COUNTERPOINT_API bool acts(const Prior& prior, const Factor& factor, const std::string& contextProblem);
+
 class COUNTERPOINT_API PriorSet {
   public:
     struct Member {

@@ -126,7 +126,7 @@ class TestBankCommand : public QObject {
         QVERIFY(priors[3]["n"] == Json(0) && priors[3]["eta"].get<double>() == 0);
         QCOMPARE(priors[3]["paper_ratio"].get<double>(), 0.0);
         const auto counts = [](const Json& report) { return report["counts"]["bank"].get<std::string>(); };
-        QVERIFY2(counts(json).find("also the 2 that do not act") != std::string::npos, counts(json).c_str());
+        QVERIFY2(counts(json).find("also those that do not act (2 here)") != std::string::npos, counts(json).c_str());
         const Json whole = Json::parse(report(written("a.bank.json", idsBank())).out.toStdString());
         QVERIFY(counts(whole).find("do not act") == std::string::npos);
     }
@@ -276,6 +276,13 @@ class TestBankCommand : public QObject {
         refused(session("w.bank.json", {{"enabled", false}}), "is off in this session");
         refused(session("w.bank.json", {{"weight", 0}}), "is off in this session");
         refused(path("none.session.json"), "none.session.json");
+        // Before anything is decoded: a bank that is not there, a folder to write in that is not.
+        const QStringList on{QStringLiteral("--session"), session("w.bank.json")};
+        const Finished none = compress(path("none.bank.json"), out, on), nowhere = compress(file, path("no/w.bank.json"), on);
+        COMPARE_CODE(none, 1);
+        QVERIFY2(none.err.contains("none.bank.json: ") && none.err.contains("no such file"), none.err.constData());
+        COMPARE_CODE(nowhere, 1);
+        QVERIFY2(nowhere.err.contains("give --out a folder that is there"), nowhere.err.constData());
         refused(session("w.bank.json"), "leave --tokenizer out", 2, demoTokenizer());
     }
 

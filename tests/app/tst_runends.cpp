@@ -15,17 +15,15 @@ class TestRunEnds : public QObject {
     QTemporaryDir m_scratch;
     QString path(const QString& name) const { return m_scratch.filePath(name); }
 
-    /// SIGINT as soon as the terminal that `run` speaks to has shown `when`; what it showed by its end, with exit
+    /// SIGINT as soon as the terminal that the program speaks to has shown `when`; what it showed by its end, with exit
     /// code 1.
-    static QByteArray interruptedRun(const QString& session, const QString& out, const QByteArray& when,
-                                     const QStringList& options = {}) {
+    static QByteArray interrupted(const QStringList& arguments, const QByteArray& when) {
         int terminal = -1, side = -1;
         if (openpty(&terminal, &side, nullptr, nullptr, nullptr) != 0) return "no terminal";
         QProcess process;
         process.setProcessEnvironment(bareEnvironment());
         process.setChildProcessModifier([side] { dup2(side, STDERR_FILENO); });
-        process.start(programPath(),
-                      QStringList{QStringLiteral("run"), session, QStringLiteral("--out"), out} + options);
+        process.start(programPath(), arguments);
         const bool started = process.waitForStarted();
         close(side);
         QByteArray shown;
@@ -41,6 +39,10 @@ class TestRunEnds : public QObject {
         const bool as = signalled && process.exitStatus() == QProcess::NormalExit && process.exitCode() == 1;
         return as ? shown : "not as a signal ends it: " + shown;
     }
+    static QByteArray interruptedRun(const QString& session, const QString& out, const QByteArray& when,
+                                     const QStringList& options = {}) {
+        return interrupted(QStringList{QStringLiteral("run"), session, QStringLiteral("--out"), out} + options, when);
+    }
 
   private Q_SLOTS:
     void init() {
@@ -48,7 +50,7 @@ class TestRunEnds : public QObject {
         REQUIRE_SHARED("models/composed_golden.json");
     }
 
-    void interrupted_data() {
+    void interruptedRuns_data() {
         QTest::addColumn<QByteArray>("when");
         QTest::addColumn<bool>("rows");
         QTest::newRow("while opening the session") << QByteArray("warning") << false;
@@ -57,7 +59,7 @@ class TestRunEnds : public QObject {
     }
     /// A terminal as standard error shows progress; the first SIGINT then ends the run as Stop does, and the run
     /// directory is kept.
-    void interrupted() {
+    void interruptedRuns() {
         QFETCH(QByteArray, when);
         QFETCH(bool, rows);
         Json session = trioSession(100000);
@@ -143,6 +145,46 @@ class TestRunEnds : public QObject {
                       QString::fromUtf8("cp -r " + QByteArray::fromStdString(modelPath("stories260K")) + " " + named)}),
                  0);
         one(named, "this name is not UTF-8");
+    }
+
+    void compressionWithoutAStep() {
+        write(path(QStringLiteral("a.bank.json")),
+              R"({"format":"counterpoint.bank/1","priors":[{"name":"p","quality":0.9,"promote":[300,301]}]})");
+        Json session = trioSession(0);
+        session["decoding"]["score_prompt"] = false;
+        session["priors"] = {{{"bank", "a.bank.json"}}};
+        const Finished finished =
+            runProgram({QStringLiteral("bank"), QStringLiteral("compress"), path(QStringLiteral("a.bank.json")),
+                        QStringLiteral("--session"), writeSession(path(QStringLiteral("none.session.json")), session),
+                        QStringLiteral("--out"), path(QStringLiteral("n.bank.json"))});
+        COMPARE_CODE(finished, 1);
+        QVERIFY2(finished.err.contains("makes no step that KL could be measured on"), finished.err.constData());
+        QVERIFY(!QFile::exists(path(QStringLiteral("n.bank.json"))));
+    }
+
+    /// `bank compress` decodes its session first: stopped there, it writes nothing and says so.
+    void interruptedCompression_data() {
+        QTest::addColumn<QByteArray>("when");
+        QTest::newRow("while loading") << QByteArray("Loading");
+        QTest::newRow("while decoding") << QByteArray("Decoding");
+    }
+    void interruptedCompression() {
+        QFETCH(QByteArray, when);
+        write(path(QStringLiteral("a.bank.json")),
+              R"({"format":"counterpoint.bank/1","priors":[{"name":"p","quality":0.9,"promote":[300,301]}]})");
+        Json session = trioSession(100000);
+        session["decoding"]["temperature"] = 1.0;
+        session["decoding"]["stop_ids"] = Json::array();
+        session["priors"] = {{{"bank", "a.bank.json"}}};
+        const QString file = writeSession(path(QStringLiteral("bank.session.json")), session);
+        const QString out = path(QStringLiteral("b.bank.safetensors"));
+        const QByteArray shown =
+            interrupted({QStringLiteral("bank"), QStringLiteral("compress"), path(QStringLiteral("a.bank.json")),
+                         QStringLiteral("--session"), file, QStringLiteral("--out"), out},
+                        when);
+        QVERIFY2(shown.contains("stopped by a signal; nothing was written") && !shown.startsWith("not as"),
+                 shown.constData());
+        QVERIFY(!QFile::exists(out));
     }
 };
 

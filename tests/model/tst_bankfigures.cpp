@@ -175,6 +175,20 @@ class TestBankFigures : public QObject {
         QCOMPARE(named(plot, "priors: bytes on disk").y[0], wanted);
     }
 
+    /// It acts with its texts read anew, but cannot be compressed: those figures say so, and the run has the others.
+    void aBankOfAnotherTokenizer() {
+        Run run;
+        compute::Bank foreign = *run.trace.session.priors[0].content;
+        foreign.tokenizer = "another";
+        run.trace.session.priors[0].content = std::make_shared<const compute::Bank>(std::move(foreign));
+        for (const char* id : {"bank_levels", "bank_merging"}) {
+            const PlotData plot = run.figure(id);
+            QVERIFY2(plot.empty.find("made for another tokenizer") != std::string::npos, plot.empty.c_str());
+            QVERIFY(plot.series.empty() && plot.id == id && !plot.title.empty());
+        }
+        QVERIFY(run.figure("bank_eta").empty.empty());
+    }
+
     void aBankThatIsOff() {
         const Run run(false);
         QVERIFY(!run.figure("bank_levels").empty.empty());

@@ -95,6 +95,41 @@ class TestLanes : public QObject {
         }
     }
 
+    /// A what-if does not wait for a long job that lets it pass, and the newest one stops the one before.
+    void aJobLetsWhatIfsPass() {
+        Engine engine(opener(three()));
+        const Session s = threeSession(20);
+        const Said then = decode(engine, request(s));
+        RecomposeRequest r;
+        r.session = s;
+        r.stopIds = then.started[0].stopIds;
+        r.sources = then.started[0].sources;
+        r.tokens = then.tokens();
+        r.store = then.started[0].store;
+        std::atomic<bool> began = false, enough = false;
+        engine.run(
+            [&](const std::stop_token& stop) {
+                began = true;
+                while (!enough && !stop.stop_requested()) engine.letPass();
+            },
+            "Waiting");
+        QTRY_VERIFY(began);
+        for (std::uint64_t g = 1; g <= 3; ++g) {
+            r.generation = g;
+            engine.recompose(r);
+        }
+        std::vector<Recomposed> all;
+        const auto newest = [&] {
+            for (Event& event : engine.drain())
+                if (auto* one = std::get_if<Recomposed>(&event)) all.push_back(std::move(*one));
+            return !all.empty() && all.back().generation == 3 && all.back().last;
+        };
+        QTRY_VERIFY(newest());
+        QVERIFY(engine.analysing());  // the job is still there
+        enough = true;
+        QTRY_VERIFY(!engine.analysing());
+    }
+
     void newestRecomposeWins() {
         Engine engine(opener(three()));
         Session s = threeSession(60);

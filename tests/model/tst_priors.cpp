@@ -1,6 +1,4 @@
-// Banks in a session: what acts in a decode, a what-if and the ledger (R8, R4), and the document's side: reading,
-// editing, undo, and that nothing of a person's file changes until it is saved.
-#include <QTemporaryDir>
+// Banks in a session: what acts in a decode, a what-if and the ledger (R8, R4), and what a session says of them.
 #include <QTest>
 #include <cmath>
 #include <fstream>
@@ -11,6 +9,7 @@
 #include "model/diagnostics.h"
 #include "model/document.h"
 #include "model/runner.h"
+#include "tests/model/bankfolder.h"
 #include "tests/model/engineevents.h"
 #include "tests/support/fixture.h"
 #include "tests/support/patience.h"
@@ -20,39 +19,6 @@ using namespace counterpoint::model;
 using namespace counterpoint::tests;
 
 namespace {
-
-/// 'a' is id 100. Priors: always on; after "b"; off by its quality; one that cannot be read.
-constexpr const char* kBank = R"({"format":"counterpoint.bank/1","name":"letters","tokenizer":null,"priors":[
- {"name":"always","quality":0.9,"promote":[110,111],"demote":[120],"when":{"kind":"always"}},
- {"name":"after b","quality":0.8,"confidence":0.5,"promote":["c"],"policy":"single token","when":{"kind":"regex","pattern":"b$"}},
- {"name":"doubtful","quality":0.3,"promote":[112],"when":{"kind":"always"}},
- {"name":"broken","quality":7,"promote":[113],"when":{"kind":"always"}}]})";
-
-class Folder {
-  public:
-    Folder() { compute::writeFile(bank(), kBank); }
-    std::filesystem::path bank() const { return path() / "letters.bank.json"; }
-    std::filesystem::path path() const { return m_dir.path().toStdString(); }
-    Session session(std::int64_t newTokens = 12) const {
-        Session s = threeSession(newTokens);
-        s.file = path() / "s.session.json";
-        BankEntry entry;
-        entry.bank = "letters.bank.json";
-        s.priors.push_back(entry);
-        return s;
-    }
-
-  private:
-    QTemporaryDir m_dir;
-};
-
-/// Of the trace's own tokens.
-double logProbOf(const Trace& trace) {
-    double sum = 0;
-    for (const StepPtr& step : trace.steps)
-        if (step->token != kNoToken) sum += step->logProb;
-    return sum;
-}
 
 const double kNine = std::log(9.0), kFour = std::log(4.0);
 
@@ -313,83 +279,6 @@ class TestPriors : public QObject {
         QVERIFY(!after.contains("b"));
         QVERIFY(withOverride({}, "c", {.eta = 2.0}).dump() == R"({"c":{"eta":2.0}})");
         QCOMPARE(readOverrides(before, "s").at("a").eta.value(), 1.5);
-    }
-
-    /// Opening reads the bank in the worker and changes nothing that a person would have to save.
-    void theDocument() {
-        const Folder folder;
-        Document doc(nullptr, opener(three()));
-        writeSession(folder.session(), folder.path() / "s.session.json");
-        doc.open(folder.path() / "s.session.json");
-        WAIT_UNTIL(doc.ready() && !doc.busy());
-        QVERIFY(doc.session().priors[0].content != nullptr);
-        QVERIFY(!doc.modified() && !doc.canUndo() && !doc.bankModified(0));
-        QCOMPARE(doc.priors()->members().size(), 4u);
-        doc.generate();
-        WAIT_UNTIL(!doc.busy());
-        const double before = logProbOf(*doc.trace());
-
-        // A dial of the rack acts on the stored trace.
-        Session session = doc.session();
-        session.priors[0].overrides = withOverride({}, "always", {.eta = 4.0});
-        doc.setSession(session, "eta");
-        WAIT_UNTIL(!doc.busy());
-        QVERIFY(logProbOf(*doc.trace()) != before);
-        QVERIFY(doc.modified() && !doc.bankModified(0));
-        QCOMPARE(doc.trace()->priors->members()[0].weight, 4.0);
-        doc.undo();
-        WAIT_UNTIL(!doc.busy());
-        QCOMPARE(logProbOf(*doc.trace()), before);
-
-        // An edit of the bank too, and the file stays as it was until it is saved.
-        const std::string file = compute::readFile(folder.bank());
-        compute::Bank bank = *doc.session().priors[0].content;
-        compute::Prior changed = *bank.priors[0];
-        changed.deltaPlus = 3;
-        bank.priors[0] = std::make_shared<const compute::Prior>(changed);
-        session = doc.session();
-        session.priors[0].content = std::make_shared<const compute::Bank>(bank);
-        doc.setSession(session);
-        WAIT_UNTIL(!doc.busy());
-        QVERIFY(doc.bankModified(0) && doc.modified());
-        QVERIFY(logProbOf(*doc.trace()) != before);
-        QCOMPARE(compute::readFile(folder.bank()), file);
-        doc.saveBank(0);
-        QVERIFY(!doc.bankModified(0));
-        QVERIFY(compute::readFile(folder.bank()) != file);
-        std::vector<std::string> warnings;
-        QCOMPARE(compute::readBank(folder.bank(), warnings).priors[0]->deltaPlus, 3.0);
-        doc.undo();
-        QVERIFY(doc.bankModified(0));
-        QCOMPARE(doc.session().priors[0].content->priors[0]->deltaPlus, 1.0);
-
-        // As a file of its own: the rack names it, and a step back names the old one.
-        doc.saveBank(0, folder.path() / "mine.bank.safetensors");
-        QVERIFY(std::filesystem::exists(folder.path() / "mine.bank.safetensors"));
-        QVERIFY(doc.session().priors[0].bank.ends_with("mine.bank.safetensors"));
-        QVERIFY(!doc.bankModified(0));
-    }
-
-    void aBankIsAdded() {
-        const Folder folder;
-        Document doc(nullptr, opener(three()));
-        doc.setSession(threeSession(4));
-        WAIT_UNTIL(doc.ready() && !doc.busy());
-        doc.addBank(folder.bank());
-        WAIT_UNTIL(doc.session().priors.at(0).content != nullptr);
-        QVERIFY_EXCEPTION_THROWN(doc.addBank(folder.bank()), compute::Error);
-        WAIT_UNTIL(doc.ready() && !doc.busy());
-        doc.addBank(folder.path() / "none.bank.json");
-        WAIT_UNTIL(!doc.bankProblem(1).empty());
-        QVERIFY(doc.bankProblem(0).empty());
-        WAIT_UNTIL(doc.ready() && !doc.busy());
-        doc.generate();
-        WAIT_UNTIL(!doc.busy());
-        QVERIFY(doc.traces().empty());  // an enabled bank that is not there
-        doc.undo();
-        doc.generate();
-        WAIT_UNTIL(!doc.busy());
-        QCOMPARE(doc.trace()->steps.front()->matchedPriors.front(), std::string("always"));
     }
 };
 

@@ -343,53 +343,6 @@ class TestRestart : public QObject {
         options.opener = {};
         QTRY_COMPARE(held.lanes(), 0L);
     }
-
-    void codeIsSpokenOfOnceAContent() {
-        QTemporaryDir folder;
-        const std::filesystem::path root = folder.path().toStdString();
-        std::map<std::string, Script> scripts = three();
-        scripts["model"].kind = "torchscript";
-        scripts["math"] = scripts["model"];
-        for (const auto& [name, script] : scripts) compute::writeFile(root / name, name == "poetry" ? "poetry" : "code");
-        std::set<std::string> known;
-        const auto said = [&](const std::vector<std::string>& rack) {
-            Document doc(nullptr, opener(scripts));
-            doc.setCodeIsNew([&](const std::string& sha256) { return known.insert(sha256).second; });
-            Session session = sessionOf({(root / rack.front()).string()});
-            for (std::size_t i = 1; i < rack.size(); ++i) {
-                session.specialists.emplace_back();
-                session.specialists.back().name = rack[i];
-                session.specialists.back().path = (root / rack[i]).string();
-            }
-            doc.setSession(session);
-            for (std::size_t i = 0; i < rack.size(); ++i)
-                [&] { QTRY_VERIFY(!doc.status(i).info.weightsSha256.empty()); }();
-            QStringList sentences;
-            for (const Notice& n : doc.notices()) sentences << QString::fromStdString(n.sentence);
-            return sentences;
-        };
-        const QString sentence =
-            QString::fromStdString((root / "model").string()) + " is a TorchScript file: decoding with it runs code of whoever made it.";
-        QCOMPARE(said({"model", "math", "poetry"}), QStringList(sentence));  // model and math are the same content
-        QCOMPARE(known.size(), std::size_t{1});
-        QCOMPARE(said({"model"}), QStringList());
-        compute::writeFile(root / "model", "other code");
-        QCOMPARE(said({"model"}), QStringList(sentence));
-        {  // and where the file changes while the program runs
-            Document doc(nullptr, opener(scripts));
-            doc.setCodeIsNew([&](const std::string& sha256) { return known.insert(sha256).second; });
-            doc.setSession(sessionOf({(root / "model").string()}));
-            QTRY_VERIFY(!doc.status(0).info.weightsSha256.empty());
-            QVERIFY(doc.notices().empty());
-            compute::writeFile(root / "model", "code of today");
-            doc.setSession(sessionOf({(root / "poetry").string()}));
-            QTRY_VERIFY(doc.ready());
-            doc.setSession(sessionOf({(root / "model").string()}));
-            QTRY_COMPARE(doc.notices().size(), std::size_t{1});
-        }
-        known.clear();  // it could not be remembered
-        QCOMPARE(said({"model"}), QStringList(sentence));
-    }
 };
 
 QTEST_GUILESS_MAIN(TestRestart)
