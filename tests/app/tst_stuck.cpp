@@ -151,6 +151,24 @@ class TestStuck : public QObject {
         QVERIFY2(said.contains("decoding with it runs code of whoever made it"), said.constData());
         QCOMPARE(QByteArray::fromStdString(readJson(path("stopped/summary.json"))["stop"]), QByteArray("user"));
         QCOMPARE(traceRows(path("stopped")).size(), std::size_t{6});
+        // Other commands that decode say it too, before the first of it runs.
+        write(path("one.bank.json"),
+              R"({"format":"counterpoint.bank/1","priors":[{"name":"p","quality":0.9,"promote":[100]}]})");
+        Json six = readJson(path("six.session.json"));
+        six["priors"] = {{{"bank", "one.bank.json"}}};
+        const QString session = writeSession(path("bank.session.json"), six);
+        for (const QStringList& command :
+             {QStringList{"replay", path("stopped")}, QStringList{"bank", "compress", path("one.bank.json"), "--session",
+                                                                  session, "--out", path("two.bank.json")}}) {
+            QProcess other;
+            start(other, command);
+            QByteArray heard;
+            other.setReadChannel(QProcess::StandardError);
+            while (!heard.contains('\n') && other.waitForReadyRead(kPatienceMs)) heard += other.readAll();
+            other.kill();
+            other.waitForFinished(kPatienceMs);
+            QVERIFY2(heard.contains("decoding with it runs code of whoever made it"), heard.constData());
+        }
     }
 
     void twoSignals() {

@@ -85,8 +85,11 @@ class TestHierarchy : public QObject {
         unusable.unusable = true;
         unusable.written = {{"name", "unusable"}, {"quality", "good"}};
         unusable.problems = {"a sentence"};
+        Prior broken = prior("broken", {{1, 0.5}, {2, 0.25}}), never = prior("never", {{1, 0.5}, {2, 0.25}});
+        broken.when = {ContextKind::Regex, "(", 200, {}, {}, {}, OrderedJson::object()};
+        never.when = {ContextKind::Tokens, {}, 200, {-1}, {}, {}, OrderedJson::object()};
         const std::size_t acting = bank.priors.size();
-        for (const Prior& p : {off, disabled, unusable}) bank.priors.push_back(std::make_shared<const Prior>(p));
+        for (const Prior& p : {off, disabled, unusable, broken, never}) bank.priors.push_back(std::make_shared<const Prior>(p));
 
         const Compressed got = compressed(bank, 1);
         QCOMPARE(got.levels.size(), std::size_t(2));
