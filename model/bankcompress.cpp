@@ -45,7 +45,7 @@ void add(MeanAndMost& to, double value) {
     if (!(value <= to.most)) to.most = value;  // what is not a number is not hidden
 }
 
-/// Tells progress, a few times a second, with a rate.
+/// Tells progress, with a rate, often enough that what waits for the lane can pass.
 class Teller {
   public:
     Teller(const std::function<void(const Progress&)>& progress, std::string what, std::string unit, double all)
@@ -54,7 +54,7 @@ class Teller {
     }
     void tell(double share) {
         const auto now = Clock::now();
-        if (!m_progress || now - m_told < std::chrono::milliseconds(100)) return;
+        if (!m_progress || now - m_told < std::chrono::milliseconds(20)) return;
         m_told = now;
         const double seconds = std::chrono::duration<double>(now - m_since).count();
         m_progress({m_what, share, shownNumber(share * m_all / seconds, 0) + " " + m_unit + "/s"});
@@ -147,38 +147,65 @@ std::vector<PriorOneBit> oneBitOfPriors(const Bank& bank, const compute::IdSpace
     return all;
 }
 
-CompressionInput compressionInput(const Session& session, std::size_t bank, const Trace* trace,
-                                  std::shared_ptr<const compute::Tokenizer> tokenizer) {
+namespace {
+
+/// All but the trace; `aligned`: the session that it is measured with.
+CompressionInput asked(const Session& session, std::size_t bank, const Trace* trace,
+                       std::shared_ptr<const compute::Tokenizer> tokenizer, std::optional<Session>& aligned) {
     CompressionInput input;
     input.entry = session.priors.at(bank);
     input.bank = bank;
     input.tokenizer = trace != nullptr && trace->tokenizer ? trace->tokenizer : std::move(tokenizer);
     input.vocabulary = trace != nullptr && trace->store ? trace->store->vocabulary() : -1;
-    if (trace == nullptr || trace->steps.empty()) {
+    if (trace == nullptr || trace->steps.empty())
         input.unmeasured = "KL is measured on a trace, and there is none yet: press Generate.";
-    } else if (const auto aligned = alignedTo(session, trace->sources); !aligned) {
+    else if (aligned = alignedTo(session, trace->sources); !aligned)
         input.unmeasured = "KL is not measured: the rack has changed since the trace was decoded; generate a new one.";
-    } else if (!input.entry.enabled || input.entry.weight == 0) {
+    else if (!input.entry.enabled || input.entry.weight == 0)
         input.unmeasured = "KL is not measured: the bank is off in this session; switch it on and give it a weight.";
-    } else {
+    if (!input.unmeasured.empty()) aligned.reset();
+    return input;
+}
+
+/// What of the dials KL on stored rows depends on.
+Decoding ofRows(const Session& session) {
+    Decoding decoding = storedDials(session.decoding);
+    decoding.seed = 0;
+    decoding.stream = 0;
+    return decoding;
+}
+
+}  // namespace
+
+CompressionInput compressionInput(const Session& session, std::size_t bank, const Trace* trace,
+                                  std::shared_ptr<const compute::Tokenizer> tokenizer) {
+    std::optional<Session> aligned;
+    CompressionInput input = asked(session, bank, trace, std::move(tokenizer), aligned);
+    if (aligned) {
         auto copy = std::make_shared<Trace>(*trace);
-        copy->session = *aligned;
+        copy->session = *std::move(aligned);
         input.trace = std::move(copy);
     }
     return input;
 }
 
-bool sameInput(const CompressionInput& a, const CompressionInput& b) {
-    const auto options = [](const CompressionInput& x) {
+bool isStillOf(const CompressionInput& input, const Session& session, std::size_t bank, const Trace* trace,
+               std::shared_ptr<const compute::Tokenizer> tokenizer, const compute::CompressOptions& options) {
+    std::optional<Session> aligned;
+    CompressionInput now = asked(session, bank, trace, std::move(tokenizer), aligned);
+    now.options = options;
+    const auto all = [](const CompressionInput& x) {
         return std::tuple(x.options.level, x.options.threshold, x.options.keep, x.vocabulary, x.tokenizer, x.bank,
                           x.unmeasured);
     };
-    if (options(a) != options(b) || a.entry != b.entry || (a.trace == nullptr) != (b.trace == nullptr)) return false;
-    if (a.trace == nullptr) return true;
-    const Trace &x = *a.trace, &y = *b.trace;
-    return x.id == y.id && x.steps.size() == y.steps.size() && x.tokens == y.tokens && x.store == y.store &&
-           x.session.rule == y.session.rule && x.session.decoding == y.session.decoding &&
-           x.session.specialists == y.session.specialists && x.session.priors == y.session.priors;
+    if (all(input) != all(now) || input.entry != now.entry || (input.trace != nullptr) != aligned.has_value())
+        return false;
+    if (!aligned) return true;
+    const Trace& then = *input.trace;
+    return then.id == trace->id && then.steps.size() == trace->steps.size() && then.tokens == trace->tokens &&
+           then.store == trace->store && then.session.rule == aligned->rule &&
+           ofRows(then.session) == ofRows(*aligned) && then.session.specialists == aligned->specialists &&
+           then.session.priors == aligned->priors;
 }
 
 std::optional<CompressionReport> compressionReport(const CompressionInput& input,

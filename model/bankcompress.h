@@ -48,8 +48,9 @@ struct CompressionInput {
 /// The tokenizer is the trace's where there is one.
 CompressionInput compressionInput(const Session& session, std::size_t bank, const Trace* trace,
                                   std::shared_ptr<const compute::Tokenizer> tokenizer);
-/// Whether the reports of both are the same.
-bool sameInput(const CompressionInput& a, const CompressionInput& b);
+/// Whether compressionInput() with these would have the same report; nothing is copied of the trace.
+bool isStillOf(const CompressionInput& input, const Session& session, std::size_t bank, const Trace* trace,
+               std::shared_ptr<const compute::Tokenizer> tokenizer, const compute::CompressOptions& options);
 
 struct MeanAndMost {
     double mean = 0, most = 0;

@@ -12,16 +12,6 @@ using compute::TokenId;
 
 namespace {
 
-/// The decoding block with what only a new decode reads set aside.
-Decoding storedDials(Decoding decoding) {
-    const Decoding defaults;
-    decoding.maxNewTokens = defaults.maxNewTokens;
-    decoding.addBos = defaults.addBos;
-    decoding.scorePrompt = defaults.scorePrompt;
-    decoding.unknown = defaults.unknown;
-    return decoding;
-}
-
 /// Dials that act on stored rows are equal: weights, switches, masks, references and the decoding block.
 bool sameDials(const Session& a, const Session& b) {
     const auto sameEntry = [](const SourceEntry& x, const SourceEntry& y) {

@@ -53,6 +53,15 @@ std::string Session::sourceKey(std::size_t i) const {
     return key;
 }
 
+Decoding storedDials(Decoding decoding) {
+    const Decoding defaults;
+    decoding.maxNewTokens = defaults.maxNewTokens;
+    decoding.addBos = defaults.addBos;
+    decoding.scorePrompt = defaults.scorePrompt;
+    decoding.unknown = defaults.unknown;
+    return decoding;
+}
+
 compute::Recipe toRecipe(const Session& session, const std::vector<TokenId>& statedStopIds, std::uint64_t revision) {
     const Decoding& d = session.decoding;
     compute::Recipe recipe;

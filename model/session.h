@@ -110,6 +110,9 @@ Session rebased(const Session& session, const std::filesystem::path& file);
 /// session no longer has is switched off. nullopt: the session uses a source the trace has no rows of.
 std::optional<Session> alignedTo(const Session& session, const std::vector<std::string>& sources);
 
+/// The decoding block with what only a new decode reads set aside.
+Decoding storedDials(Decoding decoding);
+
 /// The recipe R1-R3 use; stopIds from the session or `statedStopIds`. revision is the caller's.
 compute::Recipe toRecipe(const Session& session, const std::vector<compute::TokenId>& statedStopIds, std::uint64_t revision);
 

@@ -7,6 +7,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "compute/error.h"
 #include "widgets/attempt.h"
 #include "widgets/bankname.h"
 #include "widgets/compresstables.h"
@@ -190,27 +191,31 @@ void CompressDialog::openOn(std::size_t bank) {
     show();
     raise();
     activateWindow();
-    if (m_shown && static_cast<int>(bank) == this->bank()) return;
+    if (static_cast<int>(bank) == this->bank() && (m_work->working() || bankAsItWas())) return;
     m_bank->setCurrentIndex(static_cast<int>(bank));
     compute();
 }
 
-model::CompressionInput CompressDialog::input() const {
-    auto input = model::compressionInput(m_document.session(), static_cast<std::size_t>(bank()), m_document.trace(),
-                                         m_document.tokenizer());
-    input.options.keep = m_keep->currentIndex() == 1 ? compute::Keep::Size : compute::Keep::Product;
-    input.options.threshold = m_threshold->value();
-    return input;
+compute::CompressOptions CompressDialog::options() const {
+    compute::CompressOptions options = model::CompressionInput().options;
+    options.keep = m_keep->currentIndex() == 1 ? compute::Keep::Size : compute::Keep::Product;
+    options.threshold = m_threshold->value();
+    return options;
 }
 
 void CompressDialog::compute() {
     if (bank() < 0) return;
     m_said->clear();
-    m_work->ask(input());
+    auto input = model::compressionInput(m_document.session(), static_cast<std::size_t>(bank()), m_document.trace(),
+                                         m_document.tokenizer());
+    input.options = options();
+    m_work->ask(std::move(input));
 }
 
 bool CompressDialog::outOfDate() const {
-    return m_shown && bank() >= 0 && !m_work->working() && !model::sameInput(m_work->input(), input());
+    return m_shown && bank() >= 0 && !m_work->working() &&
+           !model::isStillOf(m_work->input(), m_document.session(), static_cast<std::size_t>(bank()),
+                             m_document.trace(), m_document.tokenizer(), options());
 }
 
 bool CompressDialog::bankAsItWas() const {
@@ -246,11 +251,19 @@ void CompressDialog::askFile() {
 }
 
 void CompressDialog::save(int level, const std::filesystem::path& file) {
-    if (!bankAsItWas() || level >= static_cast<int>(m_shown->levels.size())) return;
+    if (!bankAsItWas() || level >= static_cast<int>(m_shown->levels.size()))
+        throw compute::Error({.where = file.string(),
+                              .what = "nothing was saved: the bank has changed since it was compressed",
+                              .expected = {},
+                              .found = {},
+                              .advice = "compute again, then save",
+                              .details = {}});
     const auto& one = m_shown->levels[static_cast<std::size_t>(level)];
     m_document.saveOther(one.bank, file);
-    m_saved[level] = std::filesystem::absolute(file).lexically_normal();
-    m_said->setText(tr("Level %1 is saved as %2.").arg(level).arg(told(file.filename().string())));
+    const auto whole = std::filesystem::absolute(file).lexically_normal();
+    std::erase_if(m_saved, [&](const auto& one) { return one.second == whole; });  // it held another level
+    m_saved[level] = whole;
+    m_said->setText(tr("Level %1 is saved as %2.").arg(QString::number(level), told(file.filename().string())));
 }
 
 void CompressDialog::use() {
@@ -304,7 +317,8 @@ void CompressDialog::refreshProblems() {
                             told(problem);
     m_problems->setToolTip(shortened(problems.join(QLatin1Char('\n')), kHoverLetters).toHtmlEscaped());
     if (problems.size() > 1)
-        problems = {tr("%1 (and %2 more that cannot be used)").arg(problems.front()).arg(problems.size() - 1)};
+        problems = {
+            tr("%1 (and %2 more that cannot be used)").arg(problems.front(), QString::number(problems.size() - 1))};
     m_problems->setText(breakable(problems.join(QString())));
     m_problems->setVisible(!problems.isEmpty());
 }
@@ -313,7 +327,7 @@ std::span<const model::PriorOneBit> CompressDialog::priors() const {
     return m_shown ? std::span(m_shown->priors) : std::span<const model::PriorOneBit>();
 }
 
-QString CompressDialog::state() const {
+QString CompressDialog::state(bool old) const {
     if (m_work->working()) {
         const model::Progress& progress = m_work->progress();
         return words(progress.what + (progress.rate.empty() ? "" : ", " + progress.rate));
@@ -322,23 +336,21 @@ QString CompressDialog::state() const {
     if (bank() < 0) return tr("The session has no bank of priors.");
     QString text = m_work->stopped() ? tr("Stopped. ") : QString();
     if (!m_shown) return text + tr("Nothing computed.");
-    if (outOfDate()) return text + tr("Out of date: bank, trace or dials have changed since. Compute again.");
+    if (old) return text + tr("Out of date: bank, trace or dials have changed since. Compute again.");
     if (!m_shown->unmeasured.empty()) return text + words(m_shown->unmeasured);
     const model::Trace& trace = *m_work->input().trace;
     return text + tr("KL on trace %1: %2 positions, a prior of the bank matched at %3; τ = %4.")
-                      .arg(told(trace.name))
-                      .arg(m_shown->positions)
-                      .arg(m_shown->matched)
-                      .arg(formatNumber(trace.session.decoding.temperature, 2));
+                      .arg(told(trace.name), QString::number(m_shown->positions), QString::number(m_shown->matched),
+                           formatNumber(trace.session.decoding.temperature, 2));
 }
 
 void CompressDialog::refreshState() {
-    const bool working = m_work->working();
-    m_state->setText(breakable(state()));
+    const bool working = m_work->working(), old = outOfDate();
+    m_state->setText(breakable(state(old)));
     const bool failed = !working && !m_work->failure().empty();
-    const QString role = failed        ? QStringLiteral("failure")
-                         : outOfDate() ? QString()  // to be seen
-                                       : QStringLiteral("quiet");
+    const QString role = failed ? QStringLiteral("failure")
+                         : old  ? QString()  // to be seen
+                                : QStringLiteral("quiet");
     if (m_state->property("role") != role) {
         m_state->setProperty("role", role);
         m_state->style()->polish(m_state);

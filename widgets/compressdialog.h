@@ -3,7 +3,8 @@
 // and KL on the present trace beside its bounds, each prior's α, what was joined and what was not and why, KL against
 // bytes. A level is saved as a file, or put into the session in the bank's place as one undo step. The bank's own file
 // never changes. It computes when it is asked to; where bank, trace or dials have moved since, it says that it is out
-// of date. Beside the window, never in its way: the work is the analysis lane's. Thread: the window thread.
+// of date. Beside the window, never in its way: the work is the analysis lane's and lets what-ifs pass. Thread: the
+// window thread.
 
 #include <QComboBox>
 #include <QDialog>
@@ -28,7 +29,7 @@ class CompressDialog : public QDialog {
   public:
     explicit CompressDialog(model::Document& document, QWidget* parent = nullptr);
     CompressWork& work() { return *m_work; }
-    /// Which bank of the rack; computes.
+    /// Which bank of the rack; computes where its report is not there.
     void openOn(std::size_t bank);
     QSize sizeHint() const override { return {1180, 720}; }
 
@@ -44,10 +45,9 @@ class CompressDialog : public QDialog {
     void refreshLevels();
     void refreshPriors();
     void refreshProblems();
-    QString state() const;
+    QString state(bool old) const;  ///< old: of a bank, trace or dials that have moved
     int bank() const { return m_bank->currentIndex(); }
-    /// As it would be computed now; only with a bank.
-    model::CompressionInput input() const;
+    compute::CompressOptions options() const;
     bool outOfDate() const;
     std::span<const model::PriorOneBit> priors() const;
     bool bankAsItWas() const;  ///< the report's bank is the one that stands in the rack

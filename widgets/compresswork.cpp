@@ -42,7 +42,7 @@ void CompressWork::ask(model::CompressionInput input) {
     m_box->input = std::move(input);
     m_progress = m_box->progress;
     m_document.engine().run(
-        [box = m_box](const std::stop_token& lane) {
+        [box = m_box, engine = &m_document.engine()](const std::stop_token& lane) {
             const std::stop_callback both(lane, [&box] { box->stop.request_stop(); });
             const auto finish = [&box](std::optional<model::CompressionReport> report, std::string failure) {
                 const std::scoped_lock lock(box->mutex);
@@ -50,9 +50,12 @@ void CompressWork::ask(model::CompressionInput input) {
                 box->failure = std::move(failure);
                 box->full = true;
             };
-            const auto tell = [&box](const model::Progress& progress) {
-                const std::scoped_lock lock(box->mutex);
-                box->progress = progress;
+            const auto tell = [&box, engine](const model::Progress& progress) {
+                {
+                    const std::scoped_lock lock(box->mutex);
+                    box->progress = progress;
+                }
+                engine->letPass();  // a dial does not wait for it
             };
             try {
                 finish(model::compressionReport(box->input, tell, box->stop.get_token()), {});

@@ -1,6 +1,6 @@
 #pragma once
-// What the parts of the dialog of a prior from examples have in common: how a sentence, a field and a button are made.
-// Thread: the window thread.
+// What the dialogs of priors (from examples, compression) have in common: how a sentence, a field and a button are
+// made. Thread: the window thread.
 
 #include <QLabel>
 #include <QPushButton>
@@ -10,7 +10,7 @@
 
 namespace counterpoint::widgets {
 
-/// A sentence, whole on hover.
+/// A sentence that wraps.
 QLabel* sentenceLabel(const char* name);
 
 template <class Field>

@@ -8,6 +8,11 @@
 #include "widgets/shortname.h"
 
 namespace counterpoint::widgets {
+namespace {
+
+constexpr int kBankPath = Qt::UserRole + 1;  ///< of an entry of the choice: banks may have one name
+
+}  // namespace
 
 ExamplesDialog::ExamplesDialog(model::Document& document, QWidget* parent, model::SourceOpener opener)
     : QDialog(parent), m_document(document), m_work(new ExamplesWork(document, std::move(opener), this)) {
@@ -126,16 +131,19 @@ void ExamplesDialog::refreshQuality() {
 }
 
 void ExamplesDialog::refreshBanks() {
-    const QString before = m_bank->currentText();
+    const QVariant before = m_bank->currentData(kBankPath);
     {
         const QSignalBlocker blocker(m_bank);
         m_bank->clear();
         const auto& banks = m_document.session().priors;
         for (std::size_t i = 0; i < banks.size(); ++i)
-            if (banks[i].content)
+            if (banks[i].content) {
                 m_bank->addItem(told(banks[i].content->name.empty() ? banks[i].bank : banks[i].content->name),
                                 static_cast<int>(i));
-        m_bank->setCurrentIndex(std::max(m_bank->findText(before), m_bank->count() > 0 ? 0 : -1));
+                m_bank->setItemData(m_bank->count() - 1, words(m_document.session().resolve(banks[i].bank).string()),
+                                    kBankPath);
+            }
+        m_bank->setCurrentIndex(std::max(m_bank->findData(before, kBankPath), m_bank->count() > 0 ? 0 : -1));
     }
     m_bank->setPlaceholderText(tr("open a bank first"));
     refreshQuality();

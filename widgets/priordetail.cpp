@@ -252,7 +252,7 @@ void PriorDetail::readContext(const Prior& prior) {
                  bank ? std::span<const compute::Feature>(bank->features) : std::span<const compute::Feature>());
     const std::size_t hits = m_panel.table().tally().of(prior.name).hits;
     m_contextText->setText(
-        tr("%1; hits in this trace: %2").arg(breakable(told(compute::describe(prior.when)))).arg(hits));
+        tr("%1; hits in this trace: %2").arg(breakable(told(compute::describe(prior.when))), QString::number(hits)));
 }
 
 void PriorDetail::readCursor() {

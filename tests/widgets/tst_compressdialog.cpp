@@ -177,6 +177,12 @@ class TestCompressDialog : public QObject, Scratch {
                     qPrintable(o.said("compress.state")));
         QVERIFY(!o.find<QProgressBar>("compress.progress").isHidden());
         QVERIFY(!o.find<QPushButton>("compress.use").isEnabled());
+        // A dial does not wait for it.
+        model::Session session = o.document->session();
+        session.decoding.temperature = 2;
+        o.document->setSession(session);
+        WAIT_UNTIL(o.document->trace()->session.decoding.temperature == 2.0);
+        QVERIFY(o.dialog->work().working());
         o.click("compress.stop");
         o.computed();
         QCOMPARE(o.said("compress.state"), QString("Stopped. Nothing computed."));
@@ -247,6 +253,44 @@ class TestCompressDialog : public QObject, Scratch {
         o.click("compress.compute");
         o.computed();
         QCOMPARE(o.level(0, 1), QString("4"));
+    }
+
+    /// A file that another level was written over is not that level's any more.
+    void twoLevelsOneFile() {
+        const Opened o(folder());
+        o.computed();
+        const QString file = QString::fromStdString((folder() / "one.bank.safetensors").string());
+        o.saveAs(file);
+        o.select(3);
+        o.click("compress.save");
+        auto& files = o.find<QFileDialog>("compress.file");
+        files.setOption(QFileDialog::DontConfirmOverwrite);
+        files.findChild<QLineEdit*>("fileNameEdit")->setText(file);
+        QTest::keyClick(files.findChild<QLineEdit*>("fileNameEdit"), Qt::Key_Return);
+        WAIT_UNTIL(o.said("compress.said").startsWith("Level 3 is saved"));
+        o.select(2);
+        o.click("compress.use");
+        QVERIFY(o.said("compress.said").contains("is not saved yet"));
+        QCOMPARE(o.entry().bank, std::string("letters.level2.bank.safetensors"));
+        QVERIFY(o.document->bankModified(0));
+    }
+
+    /// Asked for again on another bank in the same place it shows that one's, and saves nothing of the old one.
+    void anotherBankInItsPlace() {
+        const Opened o(folder());
+        o.computed();
+        model::Session session = o.document->session();
+        std::swap(session.priors[0], session.priors[1]);
+        o.document->setSession(session);
+        WAIT_UNTIL(o.document->ready() && !o.document->busy());
+        QVERIFY(o.said("compress.state").contains("Out of date"));
+        openCompressDialog(*o.document, 0, o.window.get());
+        o.computed();
+        QVERIFY(!o.said("compress.state").contains("Out of date"));
+        QCOMPARE(o.level(0, 1), QString("3"));
+        const auto report = o.dialog->work().report();
+        openCompressDialog(*o.document, 0, o.window.get());
+        QVERIFY(!o.dialog->work().working() && o.dialog->work().report() == report);
     }
 
     void withAnEntryThatIsWrong() {
