@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/diagnostics.h"
 #include "widgets/exampleparts.h"
 #include "widgets/numbertable.h"
 #include "widgets/shortname.h"
@@ -82,7 +83,9 @@ void ExampleCandidates::sortRows() {
     const std::size_t known = m_proposal ? m_proposal->candidates.size() : 0, shown = std::min(known, kShownCandidates);
     m_order.resize(shown);
     for (std::size_t i = 0; i < shown; ++i) m_order[i] = i;
-    const auto piece = [this](const compute::Candidate& c) { return m_proposal->tokenizer->piece(c.token); };
+    const auto label = [this](const compute::Candidate& c) {
+        return model::tokenLabel(m_proposal->tokenizer.get(), c.token);
+    };
     const auto value = [this](const compute::Candidate& c) -> double {
         switch (m_sortBy) {
             case 1:
@@ -103,7 +106,7 @@ void ExampleCandidates::sortRows() {
     };
     std::ranges::stable_sort(m_order, [&](std::size_t a, std::size_t b) {
         const auto &x = m_proposal->candidates[a], &y = m_proposal->candidates[b];
-        if (m_sortBy == 0) return m_descending ? piece(y) < piece(x) : piece(x) < piece(y);
+        if (m_sortBy == 0) return m_descending ? label(y) < label(x) : label(x) < label(y);
         return m_descending ? value(y) < value(x) : value(x) < value(y);
     });
 }
@@ -129,7 +132,7 @@ void ExampleCandidates::refresh() {
     m_table->horizontalHeader()->setSortIndicator(m_sortBy, m_descending ? Qt::DescendingOrder : Qt::AscendingOrder);
     for (int row = 0; row < static_cast<int>(shown); ++row) {
         const compute::Candidate& c = m_proposal->candidates[m_order[static_cast<std::size_t>(row)]];
-        setText(*m_table, row, 0, words(m_proposal->tokenizer->piece(c.token)), Ink::Normal);
+        setText(*m_table, row, 0, words(model::tokenLabel(m_proposal->tokenizer.get(), c.token)), Ink::Normal);
         m_table->item(row, 0)->setCheckState(m_ticks.contains(c.token) ? Qt::Checked : Qt::Unchecked);
         const QString cells[] = {QString::number(c.token),     formatCell(c.z),
                                  formatCell(c.logOdds),        formatCell(c.countPreferred),

@@ -7,6 +7,7 @@
 #include "compute/error.h"
 #include "compute/printable.h"
 #include "compute/priors/prior.h"
+#include "compute/text/tokenlabel.h"
 #include "compute/text/utf8.h"
 
 namespace counterpoint::compute {
@@ -43,18 +44,11 @@ std::vector<TokenId> idsInside(const Tokenizer& tokenizer, const std::string& te
     return {};
 }
 
-std::string piecesText(const Tokenizer& tokenizer, std::span<const TokenId> ids) {
-    constexpr std::size_t kShown = 6;
-    std::string text;
-    for (const TokenId id : ids.first(std::min(ids.size(), kShown))) text += ' ' + inQuotes(tokenizer.piece(id));
-    return ids.size() > kShown ? text + " and " + std::to_string(ids.size() - kShown) + " more" : text;
-}
-
 /// Why a text has no ids.
 std::string unspelled(const Tokenizer& tokenizer, const std::string& text) {
     const std::vector<TokenId> ids = tokenizer.encode(text);
     if (ids.empty()) return "the tokenizer makes nothing of it";
-    return "no tokens of this tokenizer spell it, it becomes" + piecesText(tokenizer, ids);
+    return "no tokens of this tokenizer spell it, it becomes " + tokenLabels(tokenizer, ids);
 }
 
 /// A control token of that name: a text is never one.
@@ -147,8 +141,8 @@ class Resolver {
                              "\": " + unspelled(tokenizer, whole) + controlAdvice(tokenizer, text) + '.';
         } else if (ids.size() > 1 && !takesFirst(m_prior.policy)) {
             became.problem = inQuotes(text) + " is " + std::to_string(ids.size()) + " tokens by the policy \"" +
-                             std::string(policy) + "\"," + piecesText(tokenizer, ids) + controlAdvice(tokenizer, text) +
-                             "; choose a policy that takes the first, or give an id.";
+                             std::string(policy) + "\", " + tokenLabels(tokenizer, ids) +
+                             controlAdvice(tokenizer, text) + "; choose a policy that takes the first, or give an id.";
         } else {
             takeId(ids.front(), became, text);
         }

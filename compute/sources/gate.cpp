@@ -5,6 +5,7 @@
 
 #include "compute/error.h"
 #include "compute/sources/source.h"
+#include "compute/text/tokenlabel.h"
 
 namespace counterpoint::compute {
 namespace {
@@ -15,9 +16,7 @@ struct Side {
 };
 
 std::string show(const Tokenizer& tokenizer, TokenId id) {
-    std::string text = "'";
-    for (const char c : tokenizer.piece(id)) text += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
-    return text + (tokenizer.isControl(id) ? "' (control)" : "'");
+    return '\'' + tokenLabel(tokenizer, id) + (tokenizer.isControl(id) ? "' (control)" : "'");
 }
 
 bool sameMeaning(const Side& a, const Side& b, TokenId id) {

@@ -5,7 +5,7 @@
 #include "compute/composition/compose.h"
 #include "compute/error.h"
 #include "compute/printable.h"
-#include "compute/text/utf8stream.h"
+#include "compute/text/tokenlabel.h"
 #include "model/banks.h"
 #include "model/diagnostics/families.h"
 #include "model/shownnumber.h"
@@ -21,34 +21,6 @@ using compute::TopToken;
 
 constexpr const char* kNoStep =
     "There is no step at the cursor. Click a token of the text to look at its distribution.";
-
-std::string hexBytes(std::string_view bytes) {
-    constexpr const char* kDigits = "0123456789ABCDEF";
-    std::string text;
-    for (const char c : bytes) {
-        const auto b = static_cast<unsigned char>(c);
-        text += {'<', '0', 'x', kDigits[b >> 4], kDigits[b & 15], '>'};
-    }
-    return text;
-}
-
-std::string visible(std::string_view utf8) {
-    std::string text;
-    for (const char c : utf8) {
-        const auto b = static_cast<unsigned char>(c);
-        if (c == ' ')
-            text += "␣";
-        else if (c == '\n')
-            text += "↵";
-        else if (c == '\t')
-            text += "⇥";
-        else if (b < 0x20 || b == 0x7F)
-            text += hexBytes({&c, 1});
-        else
-            text += c;
-    }
-    return text;
-}
 
 const TopToken* find(const std::vector<TopToken>& tokens, TokenId id) {
     const auto it = std::find_if(tokens.begin(), tokens.end(), [id](const TopToken& t) { return t.token == id; });
@@ -99,11 +71,7 @@ void addPriorTerms(const Trace& trace, const LedgerAt& at, Series& s, Axis& axis
 
 std::string tokenLabel(const compute::Tokenizer* tokenizer, TokenId token) {
     if (token == kNoToken) return "–";
-    if (tokenizer == nullptr || !tokenizer->isToken(token)) return "id " + std::to_string(token);
-    if (tokenizer->isControl(token)) return tokenizer->piece(token);
-    const std::string_view bytes = tokenizer->bytes(token);
-    if (bytes.empty()) return tokenizer->piece(token);
-    return compute::toValidUtf8(bytes) == bytes ? visible(bytes) : hexBytes(bytes);
+    return tokenizer == nullptr ? "id " + std::to_string(token) : compute::tokenLabel(*tokenizer, token);
 }
 
 TokenId shownToken(const Trace& trace, const View& view) {

@@ -136,7 +136,7 @@ class TestFactor : public QObject, TokenizerFolder {
         QCOMPARE(joined(resolve(p, foreign).problems).count("is an id of another tokenizer"), 2);
         QCOMPARE(joined(resolve(p, space(toy)).problems),
                  QString("\"w260\" is 4 tokens by the policy \"single token\", "
-                         "\"<0x77>\" \"<0x32>\" \"<0x36>\" \"<0x30>\"; choose a "
+                         "\"w\" (id 122) \"2\" (id 53) \"6\" (id 57) \"0\" (id 51); choose a "
                          "policy that takes the first, or give an id."));
     }
 
@@ -225,7 +225,7 @@ class TestFactor : public QObject, TokenizerFolder {
             return resolve(prior({::text(text)}, {}, policy), space(stories)).entries.front().problem;
         };
         QCOMPARE(problem("cat", Policy::SingleTokenSpace),
-                 std::string("\"cat\" is 2 tokens by the policy \"single token with a leading space\", \"▁c\" \"at\"; "
+                 std::string("\"cat\" is 2 tokens by the policy \"single token with a leading space\", \"␣c\" \"at\"; "
                              "choose a policy that takes the first, or give an id."));
         QCOMPARE(
             problem("<s>", Policy::SingleToken),
@@ -235,6 +235,20 @@ class TestFactor : public QObject, TokenizerFolder {
         QCOMPARE(problem("\xFF", Policy::SingleToken), std::string("\"\\xff\" is not valid UTF-8."));
         QVERIFY(
             QString::fromStdString(problem("a long text of very many tokens", Policy::SingleToken)).contains(" more"));
+    }
+
+    /// A vocabulary's own spelling of its tokens is no word for eyes; an id where the bytes are no text.
+    void sentencesOfByteLevelTokens() {
+        REQUIRE_SHARED("tokenizers/gpt2-tokenizer");
+        const auto gpt2 = openTokenizer(shared("tokenizers/gpt2-tokenizer"));
+        const auto problem = [&](const char* text) {
+            return QString::fromStdString(
+                resolve(prior({::text(text)}, {}, Policy::SingleToken), space(gpt2)).entries.front().problem);
+        };
+        QVERIFY2(problem("Once upon").contains("\"single token\", \"Once\" \"␣upon\"; choose"),
+                 qPrintable(problem("Once upon")));
+        QVERIFY2(problem("\U0001F467").contains("\"<0xF0><0x9F><0x91>\" (id 41840) \"<0xA7>\" (id "),
+                 qPrintable(problem("\U0001F467")));
     }
 
     void idsWithTokenizer() {

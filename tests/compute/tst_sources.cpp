@@ -51,10 +51,9 @@ class TestSources : public QObject, Scratch {
         std::vector<std::string> pieces = toyPieces(300);
         std::swap(pieces[100], pieces[101]);
         const std::string found = gate(tokenizerOf(toyPieces(300)), 300, tokenizerOf(pieces), 300);
-        QVERIFY2(
-            found.find("they cannot be composed: id 100 is '<0x61>' in 'base' and '<0x62>' in 'math', id 101 is") !=
-                std::string::npos,
-            found.c_str());
+        QVERIFY2(found.find("they cannot be composed: id 100 is 'a' in 'base' and 'b' in 'math', id 101 is") !=
+                     std::string::npos,
+                 found.c_str());
     }
 
     void insertedIdIsRefused() {  // A2, pair 3
