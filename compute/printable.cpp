@@ -1,9 +1,17 @@
 #include "compute/printable.h"
 
+#include "compute/oneline.h"
+
 #include "compute/text/utf8.h"
 
 namespace counterpoint::compute {
 namespace {
+
+bool isBlank(std::uint32_t code) {
+    return code == '\n' || code == '\r' || code == '\t' || code == 0x2028 || code == 0x2029;
+}
+
+bool isControl(std::uint32_t code) { return code < 0x20 || (code >= 0x7F && code < 0xA0); }
 
 /// Unicode's Bidi_Control (UAX 9): what stands after them is read in another direction.
 bool isDirection(std::uint32_t code) {
@@ -27,10 +35,9 @@ std::string printable(std::string_view text) {
         text.remove_prefix(step.length);
         if (step.kind != utf8::Kind::Complete)
             for (const char byte : character) escape(static_cast<unsigned char>(byte));
-        else if (character == "\n" || character == "\r" || character == "\t" || step.code == 0x2028 ||
-                 step.code == 0x2029)
+        else if (isBlank(step.code))
             out += ' ';
-        else if (step.code < 0x20 || (step.code >= 0x7F && step.code < 0xA0))
+        else if (isControl(step.code))
             escape(static_cast<unsigned char>(step.code));
         else if (isDirection(step.code)) {
             out += "\\u";
@@ -39,6 +46,15 @@ std::string printable(std::string_view text) {
             out += character;
     }
     return out;
+}
+
+bool isOneLine(std::string_view text) {
+    while (!text.empty()) {
+        const utf8::Step step = utf8::next(text);
+        if (step.kind != utf8::Kind::Complete || isBlank(step.code) || isControl(step.code)) return false;
+        text.remove_prefix(step.length);
+    }
+    return true;
 }
 
 std::string shortened(std::string_view text, std::size_t bytes) {

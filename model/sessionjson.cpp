@@ -4,6 +4,7 @@
 #include "compute/error.h"
 #include "compute/files/atomicfile.h"
 #include "compute/files/jsonreader.h"
+#include "compute/oneline.h"
 #include "compute/printable.h"
 #include "model/banks.h"
 #include "model/session.h"
@@ -183,7 +184,7 @@ void requireGoodNames(const Session& session, const std::string& where) {
     };
     for (std::size_t i = 0; i < names.size(); ++i) {
         if (names[i].empty()) refuse("", "is empty");
-        if (compute::printable(names[i]) != names[i]) refuse(names[i], "holds a line end or another control character");
+        if (!compute::isOneLine(names[i])) refuse(names[i], "holds a line end or another control character");
         if (std::find(kReserved.begin(), kReserved.end(), names[i]) != kReserved.end()) refuse(names[i], "is reserved");
         if (i > 0 && names[i] == "base") refuse(names[i], "is the base's and cannot be a specialist's");
         if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=

@@ -67,7 +67,7 @@ void DistributionView::fill(const model::Trace& trace, const compute::Step& step
                        .widest = number,
                        .colour = -2});
     for (std::size_t i = 0; i < trace.sources.size(); ++i) {
-        const QString name = QString::fromStdString(trace.sources[i]);
+        const QString name = told(trace.sources[i]);
         columns.push_back({.head = name,
                            .help = tr("p under %1").arg(name),
                            .widest = number,

@@ -252,7 +252,7 @@ void TextPanel::readView() {
     const std::vector<std::string> sources =
         m_document.trace() == nullptr ? m_document.session().sourceNames() : m_document.trace()->sources;
     for (const std::string& source : sources)
-        names.emplace_back(QString::fromStdString(source),
+        names.emplace_back(told(source),
                            seriesColour(currentTheme(), SourceColours::of(m_document).colour(source)));
     names.emplace_back(tr("several"), currentTheme().accent);
     names.emplace_back(tr("nobody"), currentTheme().grey);

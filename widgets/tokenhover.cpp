@@ -29,7 +29,7 @@ QString tokenHover(const model::Trace& trace, std::size_t index) {
     text += step->prompt ? QStringLiteral(" · given") : step->forced ? QStringLiteral(" · chosen by hand") : QString();
     text += QStringLiteral("<table><tr><td></td><td align='right'>log p</td><td align='right'>p</td></tr>");
     for (std::size_t i = 0; i < step->logProbs.size(); ++i)
-        text += row(i < trace.sources.size() ? QString::fromStdString(trace.sources[i]) : QString::number(i),
+        text += row(i < trace.sources.size() ? told(trace.sources[i]) : QString::number(i),
                     static_cast<double>(step->logProbs[i]));
     text += row(QStringLiteral("composed"), static_cast<double>(step->composedLogProb));
     text += row(step->greedy ? QStringLiteral("composed (greedy)") : QStringLiteral("at temperature"),

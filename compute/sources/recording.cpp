@@ -7,6 +7,7 @@
 
 #include "compute/error.h"
 #include "compute/files/posix.h"
+#include "compute/oneline.h"
 #include "compute/printable.h"
 #include "compute/sources/filekind.h"
 #include "compute/sources/stopset.h"
@@ -253,7 +254,7 @@ Recording readRecording(const fs::path& path) {
     const auto T = static_cast<std::int64_t>(recording.tokens.size());
     for (const auto& [name, tensor] : file.tensors()) {
         if (!name.starts_with(kLogits)) continue;
-        if (printable(name) != name)
+        if (!isOneLine(name))
             fail(path, "the name of tensor '" + name + "' holds a line end or another control character");
         if (!isFloat(tensor.dtype) || tensor.shape.size() != 2 || tensor.shape[0] != T || tensor.shape[1] < 1)
             fail(path, "tensor '" + name + "' is not one row of logits for each token",

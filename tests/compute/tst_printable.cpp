@@ -1,4 +1,5 @@
 // Text of a file on one line of a terminal or in a sentence: what it may not bring there.
+#include "compute/oneline.h"
 #include "compute/printable.h"
 #include "tests/support/fixture.h"
 
@@ -33,6 +34,16 @@ class TestPrintable : public QObject {
         }
         QCOMPARE(printable("safe\u202Egpj.exe"), std::string("safe\\u202egpj.exe"));
         QCOMPARE(printable("\u061C"), std::string("\\u061c"));
+    }
+
+    /// What a name in a file may be: everything that printable() leaves, and marks of direction.
+    void namesAreOneLine() {
+        for (const std::string text : {"", "a 'name'", "שלום", "a\u00A0b", "a\u200Db", "a\u200Fb", "a\u202Eb\u2066"})
+            QVERIFY2(isOneLine(text), text.c_str());
+        for (const std::string text :
+             {"a\n", "\r", "a\tb", "a\u2028b", "\u2029", "\x1b[31m", "a\x7f", "\u0085", "a\xff"})
+            QVERIFY2(!isOneLine(text), printable(text).c_str());
+        QVERIFY(!isOneLine(std::string_view("a\0b", 3)));
     }
 };
 

@@ -103,6 +103,13 @@ class TestRecording : public QObject, RecordingFolder {
         QCOMPARE(base->info().dtype, std::string(dtypeName(t.dtype)));
     }
 
+    void aNameMayHaveMarksOfDirection() {
+        ToyRecording recording(kTokens, kWidth, {"base", "math"});
+        recording.tensor("logits.math").name = "logits.ma\u200Fth";
+        recording.write(file());
+        QCOMPARE(source("ma\u200Fth")->length(), Position{0});
+    }
+
     void routerLogits() {
         ToyRecording recording(kTokens, kWidth, {"base", "math"});
         recording.tensors.push_back(randomTensor("router_logits.math", {2, 5, 4}, 1));
