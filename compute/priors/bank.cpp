@@ -37,7 +37,7 @@ Bank readBank(const std::filesystem::path& file, std::vector<std::string>& warni
 
 void writeBank(const Bank& bank, const std::filesystem::path& file, const IdSpace& ids) {
     if (file.extension() == ".safetensors") return writePacked(pack(bank, ids), file);
-    writeFile(file, jsonText(toJson(bank), 2) + '\n');
+    writeFile(file, jsonText(toJsonAsWritten(bank), 2) + '\n');
 }
 
 PriorPtr oneBitOf(const PriorPtr& prior, const Factor& factor) {

@@ -12,6 +12,7 @@
 // changing one copies a list of pointers. Errors: Error for a file that is no bank; what is wrong with one prior stands
 // in that prior. Thread: any.
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -39,6 +40,8 @@ struct Bank {
     int level = 0;  ///< R10: 0 as written, 1 one bit, 2 merged, 3 aggregated
     /// Unknown keys, and values of known ones that could not be read: saved again while nothing else stands there.
     OrderedJson unknown = OrderedJson::object();
+    /// Keys that its file has though they are at their default (a bit each, bankjson.cpp): as Prior::stated.
+    std::uint32_t stated = ~std::uint32_t{0};
 };
 /// By value, priors too.
 COUNTERPOINT_API bool operator==(const Bank& a, const Bank& b);

@@ -108,7 +108,7 @@ PackedBank pack(const Bank& bank, const IdSpace& ids) {
             packOneBit(factor, packed);
         else
             packed.deltas.insert(packed.deltas.end(), factor.delta.begin(), factor.delta.end());
-        OrderedJson json = priorToJson(*prior, true);
+        OrderedJson json = priorToJson(*prior, priors.size(), Keys::NoDefaults);
         if (letter == 'l')
             for (const char* key : {"promote", "demote"}) json.erase(key);
         if (letter == 'd' || letter == '1') json.erase("delta");

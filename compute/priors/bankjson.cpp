@@ -13,6 +13,9 @@ namespace {
 
 constexpr const char* kKnown[] = {"format", "name", "tokenizer", "stake", "level", "features", "priors"};
 
+/// Keys that every bank has: bit i of Bank::stated is the i-th.
+constexpr const char* kStated[] = {"name", "tokenizer", "stake", "priors"};
+
 bool isKnown(const std::string& key) {
     return std::find(std::begin(kKnown), std::end(kKnown), key) != std::end(kKnown);
 }
@@ -32,6 +35,9 @@ class Reader {
         readLevel();
         if (const OrderedJson* v = value("features", "an object", &OrderedJson::is_object)) readFeatures(*v);
         readPriors();
+        m_bank.stated = 0;
+        for (std::size_t bit = 0; bit < std::size(kStated); ++bit)
+            m_bank.stated |= std::uint32_t{m_json.contains(kStated[bit])} << bit;
         OrderedJson unknown = OrderedJson::object();
         for (const auto& [key, v] : m_json.items())
             if (!isKnown(key)) unknown.get_ref<OrderedJson::object_t&>().emplace_back(key, v);
@@ -195,6 +201,12 @@ void addFeatures(const Bank& bank, OrderedJson& json) {
     if (more || !features.empty()) json["features"] = std::move(features);
 }
 
+OrderedJson priorsOf(const Bank& bank, Keys keys) {
+    OrderedJson priors = OrderedJson::array();
+    for (const PriorPtr& prior : bank.priors) priors.push_back(priorToJson(*prior, priors.size(), keys));
+    return priors;
+}
+
 }  // namespace
 
 Bank bankFromJson(const OrderedJson& json, const std::string& where, std::vector<std::string>& warnings) {
@@ -220,10 +232,14 @@ OrderedJson bankToJson(const Bank& bank, OrderedJson priors) {
     return json;
 }
 
-OrderedJson toJson(const Bank& bank) {
-    OrderedJson priors = OrderedJson::array();
-    for (const PriorPtr& prior : bank.priors) priors.push_back(priorToJson(*prior, false));
-    return bankToJson(bank, std::move(priors));
+OrderedJson toJson(const Bank& bank) { return bankToJson(bank, priorsOf(bank, Keys::All)); }
+
+OrderedJson toJsonAsWritten(const Bank& bank) {
+    static const OrderedJson kDefaults = bankToJson({}, OrderedJson::array());
+    OrderedJson json = bankToJson(bank, priorsOf(bank, Keys::AsWritten));
+    for (std::size_t bit = 0; bit < std::size(kStated); ++bit)
+        if ((bank.stated >> bit & 1) == 0 && json[kStated[bit]] == kDefaults[kStated[bit]]) json.erase(kStated[bit]);
+    return json;
 }
 
 }  // namespace counterpoint::compute

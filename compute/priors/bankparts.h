@@ -34,10 +34,15 @@ void addUnknown(OrderedJson& json, const OrderedJson& unknown);
 
 /// `index` from 0; a prior without a name is called by its place. Never throws an Error: see Prior::problems.
 Prior priorFromJson(const OrderedJson& json, std::size_t index, UnknownKeys& unknown);
-/// An unusable one as it was written. `brief`: without what is at its default.
-OrderedJson priorToJson(const Prior& prior, bool brief);
+/// Which keys at their default are written: all, none, or those that the file had.
+enum class Keys { All, NoDefaults, AsWritten };
+/// An unusable one as it was written. `index`: where it is written, from 0; as it was written, a name that is only its
+/// place is none.
+OrderedJson priorToJson(const Prior& prior, std::size_t index, Keys keys);
 /// The bank around its priors.
 OrderedJson bankToJson(const Bank& bank, OrderedJson priors);
+/// What a person's file becomes: what was not edited stands there as it was.
+OrderedJson toJsonAsWritten(const Bank& bank);
 
 /// The metadata of a .bank.safetensors with what its tensors say put back: a bank's JSON.
 OrderedJson jsonFromTensors(const std::filesystem::path& file);

@@ -67,6 +67,12 @@ struct Prior {
     std::vector<std::string> merged;  ///< names of what level 2 or 3 joined into it (R10)
     OrderedJson unknown = OrderedJson::object();
 
+    /// What its file says though it says nothing: keys at their default (a bit each, priorjson.cpp; all of them where
+    /// there is no file) and a name that is only its place. Its JSON file is written again as it was; no part of its
+    /// value.
+    std::uint32_t stated = ~std::uint32_t{0};
+    bool unnamed = false;
+
     bool unusable = false;  ///< it does not act; `written` is what stands in the file and is saved again
     OrderedJson written;
     std::vector<std::string> problems;  ///< sentences of reading it

@@ -15,6 +15,10 @@ constexpr Names<ContextKind, 5> kKinds = {{{"always", ContextKind::Always},
                                            {"tokens", ContextKind::Tokens},
                                            {"code_block", ContextKind::CodeBlock},
                                            {"feature", ContextKind::Feature}}};
+/// Keys that every prior has: bit i of Prior::stated is the i-th; behind them two of `when`.
+constexpr const char* kKeys[] = {"name",       "kind",        "task",   "quality", "confidence", "promote", "demote",
+                                 "delta_plus", "delta_minus", "policy", "when",    "eta",        "enabled", "source"};
+constexpr std::size_t kChars = std::size(kKeys), kLanguage = kChars + 1;
 constexpr auto kMostId = static_cast<std::uint64_t>(std::numeric_limits<TokenId>::max());
 
 void fraction(JsonReader& reader, const std::string& key, double& out) {
@@ -98,13 +102,16 @@ Context readContext(const OrderedJson& json, const std::string& where) {
     return context;
 }
 
-OrderedJson toJson(const Context& context) {
+bool isIn(std::uint32_t stated, std::size_t bit) { return (stated >> bit & 1) != 0; }
+
+OrderedJson toJson(const Context& context, std::uint32_t stated) {
     const Context none;
     OrderedJson json = {{"kind", nameOf(kKinds, context.kind)}};
     if (context.kind == ContextKind::Regex || context.pattern != none.pattern) json["pattern"] = context.pattern;
-    if (context.kind == ContextKind::Regex || context.chars != none.chars) json["chars"] = context.chars;
+    if ((context.kind == ContextKind::Regex && isIn(stated, kChars)) || context.chars != none.chars)
+        json["chars"] = context.chars;
     if (context.kind == ContextKind::Tokens || context.ids != none.ids) json["ids"] = context.ids;
-    if (context.kind == ContextKind::CodeBlock || context.language != none.language)
+    if ((context.kind == ContextKind::CodeBlock && isIn(stated, kLanguage)) || context.language != none.language)
         json["language"] = context.language;
     if (context.kind == ContextKind::Feature || context.name != none.name) json["name"] = context.name;
     addUnknown(json, context.unknown);
@@ -122,6 +129,16 @@ void remark(Prior& prior, const std::string& where) {
         say("quality", "a quality of 1 makes η = log(q/(1−q)) infinite: it is capped at log(0.99/0.01) = 4.59512");
     if (prior.promote.empty() && prior.demote.empty() && prior.delta.empty())
         say("", "it neither promotes nor demotes a token, so it does nothing");
+}
+
+std::uint32_t statedOf(const OrderedJson& json) {
+    std::uint32_t stated = 0;
+    const auto note = [&stated](bool there, std::size_t bit) { stated |= std::uint32_t{there} << bit; };
+    for (std::size_t bit = 0; bit < std::size(kKeys); ++bit) note(json.contains(kKeys[bit]), bit);
+    const auto when = json.find("when");
+    note(when != json.end() && when->contains("chars"), kChars);
+    note(when != json.end() && when->contains("language"), kLanguage);
+    return stated;
 }
 
 Prior read(const OrderedJson& json, const std::string& where, UnknownKeys& unknown) {
@@ -162,6 +179,7 @@ Prior read(const OrderedJson& json, const std::string& where, UnknownKeys& unkno
         if (!v->is_array() || !std::all_of(v->begin(), v->end(), text)) reader.fail("merged", "a list of names", *v);
         prior.merged = v->get<std::vector<std::string>>();
     }
+    prior.stated = statedOf(json);
     std::vector<std::string> counted;
     prior.unknown = reader.unknown(counted);
     remark(prior, where);
@@ -169,6 +187,42 @@ Prior read(const OrderedJson& json, const std::string& where, UnknownKeys& unkno
     unknown.note(prior.when.unknown, where, "when, ");
     return prior;
 }
+
+/// All keys, whatever stands there; `stated` for those of `when`.
+OrderedJson whole(const Prior& prior, std::uint32_t stated) {
+    const auto list = [](const std::vector<PriorEntry>& entries) {
+        OrderedJson json = OrderedJson::array();
+        for (const PriorEntry& entry : entries)
+            json.push_back(entry.id == kNoToken ? OrderedJson(entry.text) : OrderedJson(entry.id));
+        return json;
+    };
+    OrderedJson json = {{"name", prior.name},
+                        {"kind", prior.kind},
+                        {"task", prior.task},
+                        {"quality", number(prior.quality)},
+                        {"confidence", number(prior.confidence)},
+                        {"promote", list(prior.promote)},
+                        {"demote", list(prior.demote)},
+                        {"delta_plus", number(prior.deltaPlus)},
+                        {"delta_minus", number(prior.deltaMinus)}};
+    if (!prior.delta.empty()) {
+        OrderedJson delta = OrderedJson::object();
+        auto& entries = delta.get_ref<OrderedJson::object_t&>();  // looks through all keys at each, by itself
+        std::unordered_set<TokenId> seen;
+        for (const auto& [id, value] : prior.delta)
+            if (seen.insert(id).second) entries.emplace_back(std::to_string(id), number(value));
+        json["delta"] = std::move(delta);
+    }
+    json["policy"] = policyName(prior.policy);
+    json["when"] = toJson(prior.when, stated);
+    json["eta"] = prior.eta ? number(*prior.eta) : OrderedJson();
+    json["enabled"] = prior.enabled;
+    json["source"] = prior.source;
+    if (!prior.merged.empty()) json["merged"] = prior.merged;
+    return json;
+}
+
+std::string placeName(std::size_t index) { return "prior " + std::to_string(index + 1); }
 
 }  // namespace
 
@@ -210,7 +264,7 @@ void UnknownKeys::tell(const std::string& file, std::vector<std::string>& warnin
 }
 
 Prior priorFromJson(const OrderedJson& json, std::size_t index, UnknownKeys& unknown) {
-    const std::string place = "prior " + std::to_string(index + 1);
+    const std::string place = placeName(index);
     const auto named = json.is_object() ? json.find("name") : json.end();
     const bool hasName = json.is_object() && named != json.end() && named->is_string() && *named != "";
     const std::string name = hasName ? named->get<std::string>() : place;
@@ -224,45 +278,19 @@ Prior priorFromJson(const OrderedJson& json, std::size_t index, UnknownKeys& unk
         prior.problems = {error.sentence()};
     }
     prior.name = name;
+    prior.unnamed = !hasName;
     return prior;
 }
 
-OrderedJson priorToJson(const Prior& prior, bool brief) {
+OrderedJson priorToJson(const Prior& prior, std::size_t index, Keys keys) {
     if (prior.unusable) return prior.written;
-    const auto list = [](const std::vector<PriorEntry>& entries) {
-        OrderedJson json = OrderedJson::array();
-        for (const PriorEntry& entry : entries)
-            json.push_back(entry.id == kNoToken ? OrderedJson(entry.text) : OrderedJson(entry.id));
-        return json;
-    };
-    OrderedJson json = {{"name", prior.name},
-                        {"kind", prior.kind},
-                        {"task", prior.task},
-                        {"quality", number(prior.quality)},
-                        {"confidence", number(prior.confidence)},
-                        {"promote", list(prior.promote)},
-                        {"demote", list(prior.demote)},
-                        {"delta_plus", number(prior.deltaPlus)},
-                        {"delta_minus", number(prior.deltaMinus)}};
-    if (!prior.delta.empty()) {
-        OrderedJson delta = OrderedJson::object();
-        auto& entries = delta.get_ref<OrderedJson::object_t&>();  // looks through all keys at each, by itself
-        std::unordered_set<TokenId> seen;
-        for (const auto& [id, value] : prior.delta)
-            if (seen.insert(id).second) entries.emplace_back(std::to_string(id), number(value));
-        json["delta"] = std::move(delta);
-    }
-    json["policy"] = policyName(prior.policy);
-    json["when"] = toJson(prior.when);
-    json["eta"] = prior.eta ? number(*prior.eta) : OrderedJson();
-    json["enabled"] = prior.enabled;
-    json["source"] = prior.source;
-    if (!prior.merged.empty()) json["merged"] = prior.merged;
-    if (brief) {
-        static const OrderedJson kDefaults = priorToJson({}, false);
-        for (const auto& [key, value] : kDefaults.items())
-            if (json[key] == value) json.erase(key);
-    }
+    static const OrderedJson kDefaults = whole({}, ~std::uint32_t{0});
+    const std::uint32_t stated = keys == Keys::AsWritten ? prior.stated : ~std::uint32_t{0};
+    OrderedJson json = whole(prior, stated);
+    if (keys == Keys::AsWritten && prior.unnamed && prior.name == placeName(index)) json["name"] = "";
+    for (std::size_t bit = 0; bit < std::size(kKeys); ++bit)
+        if ((keys == Keys::NoDefaults || !isIn(stated, bit)) && json[kKeys[bit]] == kDefaults[kKeys[bit]])
+            json.erase(kKeys[bit]);
     addUnknown(json, prior.unknown);
     return json;
 }

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <functional>
 
+#include "compute/files/atomicfile.h"
 #include "compute/priors/bank.h"
 #include "tests/support/fixture.h"
 #include "tests/support/scratch.h"
@@ -26,6 +27,13 @@ Bank read(const OrderedJson& json, std::vector<std::string>* warnings = nullptr)
 
 class TestBank : public QObject, Scratch {
     Q_OBJECT
+
+    /// What a bank's file holds.
+    OrderedJson written(const Bank& bank) const {
+        const std::filesystem::path file = folder() / "written.bank.json";
+        writeBank(bank, file);
+        return parsed(readFile(file));
+    }
 
   private Q_SLOTS:
     void init() {
@@ -145,6 +153,52 @@ class TestBank : public QObject, Scratch {
         QCOMPARE(bank.priors[0]->name, std::string("prior 1"));
         QCOMPARE(bank.priors[1]->name, std::string("prior 2"));
         QVERIFY(read(toJson(bank)) == bank);
+    }
+
+    /// What was not edited is written as it was: no key that the file did not have, none less, and no name given to it.
+    void whatIsNotEditedIsWrittenAsItWas_data() {
+        QTest::addColumn<QString>("text");
+        const auto row = [](const char* name, const char* more, const char* priors) {
+            QTest::newRow(name)
+                << QStringLiteral(R"({"format":"counterpoint.bank/1"%1%2})").arg(QString(more), QString(priors));
+        };
+        row("nothing", "", "");
+        row("no priors", R"(,"name":"","tokenizer":null,"stake":1.0)", R"(,"priors":[])");
+        row("short", "", R"(,"priors":[{"name":"p","quality":0.75,"promote":["a"]}])");
+        row("no name", "", R"(,"priors":[{"promote":[1]},{"name":"","promote":[1]},{"name":"prior 3","promote":[1]}])");
+        row("contexts", "",
+            R"(,"priors":[{"name":"p","promote":[1],"when":{"kind":"regex","pattern":"x"}},)"
+            R"({"name":"q","promote":[1],"when":{"kind":"code_block"}},)"
+            R"({"name":"r","promote":[1],"when":{"kind":"regex","pattern":"x","chars":200}},)"
+            R"({"name":"s","promote":[1],"when":{"kind":"code_block","language":""}}])");
+        row("every default", "",
+            R"(,"priors":[{"name":"p","kind":"","task":"","quality":0.5,"confidence":1.0,"promote":[],"demote":[],)"
+            R"("delta_plus":1.0,"delta_minus":1.0,"policy":"single token","when":{"kind":"always"},"eta":null,)"
+            R"("enabled":true,"source":""}])");
+    }
+    void whatIsNotEditedIsWrittenAsItWas() {
+        QFETCH(QString, text);
+        Bank bank = read(parsed(text.toStdString()));
+        QCOMPARE(QString::fromStdString(written(bank).dump()), text);
+        if (bank.priors.empty()) return;
+        // Edited, its value is written, and the rest stays as it was.
+        Prior changed = *bank.priors[0];
+        changed.confidence = 0.25;
+        bank.priors[0] = std::make_shared<const Prior>(changed);
+        OrderedJson expected = parsed(text.toStdString());
+        expected["priors"][0]["confidence"] = 0.25;
+        QVERIFY(Json::parse(written(bank).dump()) == Json::parse(expected.dump()));
+        QVERIFY(read(written(bank)) == bank);
+    }
+
+    /// A name that is only a place is written where the place is another: what a session says of it goes with the name.
+    void aPlaceThatMovedIsAName() {
+        Bank bank = read(bankOf(R"({"promote":[1]},{"promote":[2]},{"promote":[3]})"));
+        bank.priors.erase(bank.priors.begin());
+        bank.priors.push_back(std::make_shared<const Prior>());
+        const OrderedJson json = written(bank);
+        QCOMPARE(json["priors"][0].dump(), std::string(R"({"name":"prior 2","promote":[2]})"));
+        QCOMPARE(json["priors"][2].value("kind", "missing"), std::string());  // of no file: all keys stand there
     }
 
     /// A value that cannot be used stays in the file while nothing else stands there.
