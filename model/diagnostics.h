@@ -21,7 +21,8 @@ struct DiagnosticRow {
     PlotData (*make)(const Trace& trace, const View& view);
 };
 
-/// Why plots and tables are empty before the first decode.
+/// Why strip, plots and tables are empty before the first decode.
+constexpr const char* kLoading = "The sources of the rack are being loaded.";
 constexpr const char* kNothingDecoded = "Nothing decoded yet. Press Generate to decode from the prompt.";
 
 std::span<const DiagnosticRow> diagnostics();
@@ -53,6 +54,8 @@ LedgerAt ledgerAt(const Trace& trace, compute::Position position, compute::Token
 
 /// The member of trace.priors that the view's prior is; nullptr where none of its name acted when the steps were composed.
 const compute::PriorSet::Member* shownPrior(const Trace& trace, const View& view);
+/// Why a prior does not act wherever its context matches: "it has no tokens that act"; empty: it acts.
+std::string whyIdle(const compute::PriorSet::Member& prior);
 /// Whether a prior matched at a step; of two priors with one name both did.
 bool matched(const compute::Step& step, const std::string& prior);
 /// What a prior adds to the score of a token where it matches: η·Δ(token)/τ, nats; 0 off its support.

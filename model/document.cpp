@@ -289,8 +289,9 @@ PlotData Document::plot(std::string_view diagnosticId) const {
     PlotData empty;
     empty.id = row.id;
     empty.title = row.title;
-    empty.empty = m_ready || m_loading ? kNothingDecoded
-                                       : "Nothing to decode with: a source of the rack is not loaded. Open a session or a model.";
+    empty.empty = m_loading ? kLoading
+                  : m_ready ? kNothingDecoded
+                            : "Nothing to decode with: a source of the rack is not loaded. Open a session or a model.";
     return empty;
 }
 

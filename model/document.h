@@ -78,6 +78,7 @@ class Document : public QObject {
     bool running() const { return m_running; }
     bool paused() const { return m_paused; }
     bool busy() const { return m_running || m_loading || m_recomposing; }
+    bool loading() const { return m_loading; }      ///< sources or banks of the rack are being read
     bool ready() const { return m_ready; }          ///< every used source is loaded
     const std::string& activity() const { return m_activity; }   ///< "Loading math, 43 %", "812 tokens/s"
     double progress() const { return m_progress; }               ///< < 0: none

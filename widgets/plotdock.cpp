@@ -40,6 +40,9 @@ PlotDock::PlotDock(model::Document& document, const model::DiagnosticRow& row, Q
     for (auto changed : {&model::Document::traceChanged, &model::Document::traceSelected, &model::Document::viewChanged,
                          &model::Document::recomposed})
         connect(&m_document, changed, this, &PlotDock::markStale);
+    connect(&m_document, &model::Document::statusChanged, this, [this] {
+        if (m_document.trace() == nullptr) markStale();  // what is empty says why
+    });
     connect(this, &QDockWidget::visibilityChanged, this, [this](bool visible) {
         if (visible && m_stale) refresh();
     });

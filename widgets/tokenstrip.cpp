@@ -34,6 +34,9 @@ TokenStrip::TokenStrip(model::Document& document, QWidget* parent)
     connect(&m_document, &Document::traceSelected, this, &TokenStrip::restart);
     connect(&m_document, &Document::traceChanged, this, &TokenStrip::follow);
     connect(&m_document, &Document::recomposed, this, &TokenStrip::follow);
+    connect(&m_document, &Document::statusChanged, this, [this] {
+        if (m_flow.size() == 0) m_limiter.request();
+    });
     connect(&m_document, &Document::viewChanged, this, [this] {
         measure();
         readMatch();
@@ -166,6 +169,13 @@ int TokenStrip::tokenAt(const QPoint& place) const {
                : m_flow.tokenIn(firstLine() + below / m_lineHeight, place.x());
 }
 
+QString TokenStrip::whyEmpty() const {
+    return m_document.running()   ? tr("The first token is on its way.")
+           : m_document.loading() ? QString::fromUtf8(model::kLoading)
+           : m_document.ready()   ? tr("Nothing decoded yet. Press Generate, or Step for one token.")
+                                  : tr("No text: a source of the rack is not loaded.");
+}
+
 void TokenStrip::paintEvent(QPaintEvent*) {
     QPainter painter(viewport());
     const Theme& t = currentTheme();
@@ -174,11 +184,8 @@ void TokenStrip::paintEvent(QPaintEvent*) {
     const model::Trace* trace = m_document.trace();
     if (trace == nullptr || m_flow.size() == 0) {
         painter.setPen(t.quiet);
-        const QString why = m_document.running() ? tr("The first token is on its way.")
-                            : m_document.ready() || m_document.busy()
-                                ? tr("Nothing decoded yet. Press Generate, or Step for one token.")
-                                : tr("No text: a source of the rack is not loaded.");
-        painter.drawText(viewport()->rect().adjusted(kMargin, 0, -kMargin, 0), Qt::AlignCenter | Qt::TextWordWrap, why);
+        painter.drawText(viewport()->rect().adjusted(kMargin, 0, -kMargin, 0), Qt::AlignCenter | Qt::TextWordWrap,
+                         whyEmpty());
         return;
     }
     const int first = std::min(firstLine(), m_flow.lines() - 1);

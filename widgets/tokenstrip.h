@@ -39,6 +39,7 @@ class TokenStrip : public QAbstractScrollArea {
     static QColor tintOf(const QColor& colour);
     static QColor inkOf(const TokenRun& run, bool given);
     QString hoverText(int index) const;
+    QString whyEmpty() const;  ///< what stands where no token does
     /// Whether the view's prior matched there; the tokens that made it match at the cursor, [first, last), empty: none.
     bool isMarked(int index) const;
     std::pair<int, int> because() const { return m_because; }

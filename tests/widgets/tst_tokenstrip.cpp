@@ -1,4 +1,8 @@
 // The strip breaks its lines between words where the words are made of several tokens (here: letters).
+#include <atomic>
+#include <thread>
+
+#include "model/diagnostics.h"
 #include "model/document.h"
 #include "tests/model/scripted.h"
 #include "tests/support/fixture.h"
@@ -70,6 +74,27 @@ class TestTokenStrip : public QObject {
         for (const int i : starts) QVERIFY2(shown.betweenWords(i), qPrintable(QString::number(i)));
         shown.inOrder();
         QCOMPARE(shown.strip->laidOut() % shown.tokens(), 0);
+    }
+
+    /// Before there is a text the strip and the plots say what is waited for, or what to do.
+    void whileItLoadsItSaysSo() {
+        std::atomic<bool> held = true;
+        const model::SourceOpener letters = opener(three());
+        model::Document document(nullptr, [&](const auto& path, const auto& options, std::stop_token stop) {
+            while (held && !stop.stop_requested()) std::this_thread::yield();
+            return letters(path, options, stop);
+        });
+        widgets::TokenStrip strip(document);
+        QVERIFY(strip.whyEmpty().contains("is not loaded"));
+        document.setSession(sessionOf({"model"}));
+        QVERIFY(document.loading() && !document.ready());
+        QCOMPARE(strip.whyEmpty(), QString(model::kLoading));
+        QCOMPARE(document.plot("drift").empty, std::string(model::kLoading));
+        held = false;
+        WAIT_UNTIL(document.ready());
+        QVERIFY(!document.loading());
+        QVERIFY(strip.whyEmpty().contains("Press Generate"));
+        QCOMPARE(document.plot("drift").empty, std::string(model::kNothingDecoded));
     }
 
     /// What fills more than half a line is no word to be moved: it is broken where the line ends.
