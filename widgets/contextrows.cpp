@@ -75,8 +75,9 @@ QLineEdit* ContextRows::line(const QString& name, const char* id, const QString&
     edit->setToolTip(help);
     edit->setFixedHeight(spacing::row);
     connect(edit, &QLineEdit::editingFinished, this, [this, edit] {
-        if (edit->isModified()) Q_EMIT edited();
-        edit->setModified(false);
+        if (!edit->isModified()) return;
+        edit->setModified(false);  // taken or refused: what holds is written back
+        Q_EMIT edited();
     });
     return edit;
 }

@@ -148,13 +148,9 @@ void PriorDetail::makeWeights(QFormLayout& form) {
     form.addRow(m_etaText);
     const auto bank = [this] { return static_cast<std::size_t>(m_panel.bank()); };
     connect(m_eta, &ValueSlider::moved, this, [this, bank] {
-        attempt(
-            m_document,
-            [&] {
-                m_document.setSession(model::withEta(m_document.session(), bank(), m_prior, m_eta->value()),
-                                      "prior.eta");
-            },
-            "priors");
+        attemptOrRestore([&] {
+            m_document.setSession(model::withEta(m_document.session(), bank(), m_prior, m_eta->value()), "prior.eta");
+        });
     });
     connect(m_eta, &ValueSlider::settled, this, [this] { m_document.endMerge(); });
     connect(m_eta, &ValueSlider::refused, this, [this](const QString& reason) { refuse(tr("η"), reason); });
@@ -265,6 +261,8 @@ void PriorDetail::readCursor() {
         said = tr("There is no step at the cursor.");
     } else if (const auto* member = model::shownPrior(*trace, view); member == nullptr) {
         said = tr("It was not in the rack when this trace was composed.");
+    } else if (const std::string idle = model::whyIdle(*member); !idle.empty()) {
+        said = tr("It does not act: %1.").arg(words(idle));
     } else if (!model::matched(*step, view.prior)) {
         said = tr("Position %1: it does not match.").arg(step->position);
     } else {
@@ -287,20 +285,22 @@ void PriorDetail::readCursor() {
 void PriorDetail::refuse(const QString& what, const QString& reason) {
     m_document.notify(model::Notice::Level::Warning, (what + QStringLiteral(": ") + reason).toStdString(), {},
                       "priors");
+    refresh();  // what was typed does not hold
+}
+
+void PriorDetail::attemptOrRestore(const std::function<void()>& change) {
+    if (!attempt(m_document, change, "priors")) refresh();
 }
 
 void PriorDetail::edit(const std::string& merge, const Change& change) {
     if (m_panel.bank() < 0 || m_prior >= m_panel.table().total()) return;
-    attempt(
-        m_document,
-        [&] {
-            Prior changed = m_panel.table().prior(m_prior);
-            change(changed);
-            m_document.setSession(model::withPrior(m_document.session(), static_cast<std::size_t>(m_panel.bank()),
-                                                   m_prior, std::move(changed)),
-                                  merge);
-        },
-        "priors");
+    attemptOrRestore([&] {
+        Prior changed = m_panel.table().prior(m_prior);
+        change(changed);
+        m_document.setSession(model::withPrior(m_document.session(), static_cast<std::size_t>(m_panel.bank()), m_prior,
+                                               std::move(changed)),
+                              merge);
+    });
 }
 
 void PriorDetail::editContext() {

@@ -46,6 +46,8 @@ class PriorDetail : public QScrollArea {
     void edit(const std::string& merge, const Change& change);
     void editContext();
     void refuse(const QString& what, const QString& reason);
+    /// What was refused does not stay in a field: there stands what holds.
+    void attemptOrRestore(const std::function<void()>& change);
     model::Document& m_document;
     PriorsPanel& m_panel;
     FrameLimiter m_limiter;

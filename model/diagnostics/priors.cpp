@@ -26,6 +26,12 @@ const PriorSet::Member* shownPrior(const Trace& trace, const View& view) {
     return namesake;
 }
 
+std::string whyIdle(const PriorSet::Member& prior) {
+    if (prior.acts) return {};
+    return prior.factor->tokens.empty() ? "it has no tokens that act"
+                                        : "it is off, its weight is 0, or its context cannot match";
+}
+
 bool matched(const Step& step, const std::string& prior) {
     return std::find(step.matchedPriors.begin(), step.matchedPriors.end(), prior) != step.matchedPriors.end();
 }
@@ -98,8 +104,7 @@ PlotData priorEffect(const Trace& trace, const View& view) {
     }
     if (hits == 0) {
         plot.empty = "The prior " + quoted +
-                     (prior->acts ? " matches nowhere in this trace."
-                                  : " does not act: it is off, has no support, or its weight is 0.");
+                     (prior->acts ? " matches nowhere in this trace." : " does not act: " + whyIdle(*prior) + '.');
         return plot;
     }
     plot.cursorX = static_cast<double>(view.cursor);

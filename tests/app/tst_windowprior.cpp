@@ -1,4 +1,5 @@
 // One prior in the window: its detail, what it does at the cursor and in the strip, its slider, tokens put into it.
+#include <QComboBox>
 #include <QDropEvent>
 #include <QMessageBox>
 #include <QMimeData>
@@ -94,6 +95,73 @@ class TestWindowPrior : public QObject {
         for (int i = 0; i < 3; ++i) o.document.undo();
         QVERIFY(!o.document.bankModified(0));
         QCOMPARE(pattern->text(), QString("b$"));
+    }
+
+    /// What is refused does not stay in its field: there stands what holds, and the sentence says why.
+    void whatIsRefusedDoesNotStay() {
+        const BankFolder folder;
+        Editor o(folder);
+        o.settle();
+        auto* detail = o.find<widgets::PriorDetail>("priorDetail");
+        const auto type = [&](QLineEdit* field, const char* text) {
+            field->setFocus();
+            field->selectAll();
+            QTest::keyClicks(field, text);
+            QTest::keyClick(field, Qt::Key_Return);
+        };
+        const auto said = [&] { return QString::fromStdString(o.document.notices().back().sentence); };
+        model::Session session = o.document.session();
+        compute::Prior prior = o.prior(1);
+        prior.when.kind = compute::ContextKind::Tokens;
+        prior.when.ids = {1, 2};
+        o.document.setSession(model::withPrior(session, 0, 1, prior));
+        o.settle();
+        o.click(1, PriorsTable::Name);
+        auto* ids = detail->findChild<QLineEdit*>("prior.ids");
+        type(ids, "1 two");
+        QCOMPARE(ids->text(), QString("1 2"));
+        QVERIFY2(said().contains("'two' is not a token's id"), qPrintable(said()));
+        // One that could not be read is not edited at all.
+        session = o.document.session();
+        auto bank = std::make_shared<compute::Bank>(*session.priors[0].content);
+        prior.when.kind = compute::ContextKind::Regex;
+        prior.unusable = true;
+        bank->priors[1] = std::make_shared<const compute::Prior>(prior);
+        session.priors[0].content = bank;
+        o.document.setSession(session);
+        o.settle();
+        o.click(1, PriorsTable::Name);
+        auto* pattern = detail->findChild<QLineEdit*>("prior.pattern");
+        type(pattern, "x$");
+        QCOMPARE(pattern->text(), QString("b$"));
+        QVERIFY2(said().contains("could not be read"), qPrintable(said()));
+        auto* quality = detail->findChild<widgets::ValueSlider*>("prior.quality")->field();
+        type(quality, "0.25");
+        QCOMPARE(quality->value(), 0.8);
+        QCOMPARE(quality->text(), QString("0.80"));
+        QVERIFY2(said().contains("could not be read"), qPrintable(said()));
+        auto* policy = detail->findChild<QComboBox*>("prior.policy");
+        const int before = policy->currentIndex();
+        policy->setFocus();
+        QTest::keyClick(policy, Qt::Key_End);
+        QCOMPARE(policy->currentIndex(), before);
+    }
+
+    /// On every position, yet without a token: that is no matter of matching.
+    void aPriorWithoutTokensSaysSo() {
+        const BankFolder folder;
+        Editor o(folder);
+        o.decode();
+        o.settle();
+        o.click(0, PriorsTable::Name);
+        auto* said = o.find<QLabel>("prior.cursor");
+        QVERIFY2(said->text().remove(QChar(0x200B)).contains("adds"), qPrintable(said->text()));
+        compute::Prior bare = o.prior(0);
+        bare.promote = {{.text = {}, .id = 99}};
+        bare.demote.clear();
+        o.document.setSession(model::withPrior(o.document.session(), 0, 0, bare));
+        o.settle();
+        WAIT_UNTIL(said->text().remove(QChar(0x200B)) == "It does not act: it has no tokens that act.");
     }
 
     /// What the pane says of the cursor is what two compositions give, and the plot's note says it too.

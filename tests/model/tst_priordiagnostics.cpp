@@ -1,6 +1,7 @@
 // What the diagnostics say of one prior: what it added where it matched, the drift with it and without it, why it does
 // nothing, and that the view keeps which one it is.
 
+#include "model/bankedit.h"
 #include "tests/model/traces.h"
 #include "tests/support/fixture.h"
 
@@ -52,7 +53,15 @@ class TestPriorDiagnostics : public QObject {
         QVERIFY(why(nudged(1)).contains("matches nowhere"));
         trace.session.priors[0].enabled = false;
         trace.priors = priorSetOf(trace.session, trace.tokenizer.get(), 6);
-        QVERIFY(why(nudged(1)).contains("does not act"));
+        QVERIFY(why(nudged(1)).contains("does not act: it is off"));
+        trace.session.priors[0].enabled = true;
+        compute::Prior bare = *trace.session.priors[0].content->priors.at(0);
+        bare.promote = {{.text = {}, .id = 600}};  // no such token
+        bare.demote.clear();
+        bare.delta.clear();
+        trace.session = withPrior(trace.session, 0, 0, bare);
+        trace.priors = priorSetOf(trace.session, trace.tokenizer.get(), 6);
+        QCOMPARE(why(nudged(1)), QString("The prior 'nudge' does not act: it has no tokens that act."));
     }
 
     void thePriorLookedAtIsSavedInTheView() {
