@@ -133,8 +133,7 @@ std::vector<std::size_t> PriorsTable::ordered() const {
         }
         sortBy(order, keys, down, std::less<>());
     } else {
-        std::vector<QString> keys(total());
-        for (const std::size_t i : order) keys[i] = text(i, m_sortColumn);
+        const std::vector<QString> keys = texts(m_sortColumn);
         sortBy(order, keys, down,
                [](const QString& a, const QString& b) { return a.compare(b, Qt::CaseInsensitive) < 0; });
     }

@@ -29,7 +29,9 @@ class PriorsTable : public QAbstractTableModel {
     void setFilter(const QString& words, bool matchedOnly);
     std::size_t total() const;  ///< priors of the bank, shown or not
     std::size_t priorOf(int row) const { return m_order.at(static_cast<std::size_t>(row)); }
-    std::size_t indexOf(const std::string& name) const;  ///< the first of that name; −1: none
+    std::size_t indexOf(const std::string& name) const;          ///< the first of that name; −1: none
+    const model::BankPtr& content() const { return m_content; }  ///< null: no bank, or it is not read
+    std::vector<QString> texts(int column) const;                ///< of all its priors, in the bank's order
     const compute::Prior& prior(std::size_t index) const { return *m_content->priors.at(index); }
     /// nullptr where the set is not built of this bank.
     const compute::PriorSet::Member* member(std::size_t index) const;

@@ -1,14 +1,29 @@
 #include "widgets/priorsview.h"
 
 #include <QHeaderView>
+#include <QStyledItemDelegate>
 #include <algorithm>
 
+#include "widgets/numbertable.h"
 #include "widgets/palette.h"
 
 namespace counterpoint::widgets {
 namespace {
 
-constexpr int kRowHeight = 20, kCellPadding = 12, kMostNameWidth = 360;
+constexpr int kRowHeight = 20, kCellPadding = 12, kSwitch = 24, kNameBeforeKind = 360;
+
+/// A selected row has the colour of its text too: Qt would write all of them alike.
+class Cells : public QStyledItemDelegate {
+  public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+
+  protected:
+    void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
+        QStyledItemDelegate::initStyleOption(option, index);
+        if (const QVariant colour = index.data(Qt::ForegroundRole); colour.isValid())
+            option->palette.setColor(QPalette::HighlightedText, colour.value<QColor>());
+    }
+};
 
 }  // namespace
 
@@ -16,6 +31,7 @@ PriorsView::PriorsView(PriorsTable& table, QWidget* parent) : QTableView(parent)
     setObjectName(QStringLiteral("priors.table"));
     setAccessibleName(tr("Priors of the bank"));
     setModel(&table);
+    setItemDelegate(new Cells(this));
     setSelectionBehavior(QAbstractItemView::SelectRows);
     setSelectionMode(QAbstractItemView::ExtendedSelection);
     setEditTriggers(QAbstractItemView::DoubleClicked | QAbstractItemView::EditKeyPressed);
@@ -45,6 +61,10 @@ PriorsView::PriorsView(PriorsTable& table, QWidget* parent) : QTableView(parent)
         heads->resizeSection(c, kCellPadding + std::max(numbers.horizontalAdvance(PriorsTable::widest(c)),
                                                         words.horizontalAdvance(head) + kArrow));
     }
+    m_least = {kLeastNameWidth, heads->sectionSize(PriorsTable::Kind), heads->sectionSize(PriorsTable::Task)};
+    m_wanted = m_least;
+    connect(&m_table, &QAbstractItemModel::modelReset, this, &PriorsView::measure);
+    connect(&m_table, &QAbstractItemModel::dataChanged, this, &PriorsView::measure);
     heads->setSortIndicatorClearable(true);
     heads->setSortIndicator(-1, Qt::AscendingOrder);
     setSortingEnabled(true);
@@ -84,10 +104,43 @@ void PriorsView::select(const std::vector<std::size_t>& priors) {
     scrollTo(first);
 }
 
-void PriorsView::resizeEvent(QResizeEvent* event) {  // names take what the numbers leave
+void PriorsView::measure() {
+    if (m_table.content() == m_measured) return;
+    m_measured = m_table.content();
+    const auto before = m_wanted;
+    const QFontMetrics metrics(font());
+    for (int column = 0; column < kTexts; ++column) {
+        constexpr std::size_t kMeasured = 16;  // the longest: of ten thousand all would take longer than a frame
+        std::vector<QString> texts = m_table.texts(column);
+        const std::size_t measured = std::min(texts.size(), kMeasured);
+        std::partial_sort(texts.begin(), texts.begin() + static_cast<std::ptrdiff_t>(measured), texts.end(),
+                          [](const QString& a, const QString& b) { return a.size() > b.size(); });
+        int& wanted = m_wanted[static_cast<std::size_t>(column)];
+        wanted = 0;
+        for (std::size_t i = 0; i < measured; ++i) wanted = std::max(wanted, metrics.horizontalAdvance(texts[i]));
+        wanted += kCellPadding + (column == PriorsTable::Name ? kSwitch : 0);
+    }
+    if (m_wanted != before) share();  // widths that a person gave stay
+}
+
+void PriorsView::share() {
     QHeaderView* heads = horizontalHeader();
-    const int others = heads->length() - heads->sectionSize(PriorsTable::Name);
-    heads->resizeSection(PriorsTable::Name, std::clamp(viewport()->width() - others, kLeastNameWidth, kMostNameWidth));
+    int others = 0;
+    for (int column = kTexts; column < PriorsTable::kColumns; ++column) others += heads->sectionSize(column);
+    const int room = viewport()->width() - others;
+    const auto [least, leastKind, leastTask] = m_least;
+    const int wanted = std::max(least, m_wanted[PriorsTable::Name]);
+    int name = std::clamp(room - leastKind - leastTask, least, std::min(wanted, kNameBeforeKind));
+    const std::vector<int> words = sharedWidths(room - name, {leastKind, leastTask},
+                                                {m_wanted[PriorsTable::Kind], m_wanted[PriorsTable::Task]});
+    name = std::clamp(room - words[0] - words[1], name, wanted);
+    heads->resizeSection(PriorsTable::Name, name);
+    heads->resizeSection(PriorsTable::Kind, words[0]);
+    heads->resizeSection(PriorsTable::Task, words[1]);
+}
+
+void PriorsView::resizeEvent(QResizeEvent* event) {
+    share();
     QTableView::resizeEvent(event);
 }
 

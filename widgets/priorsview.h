@@ -1,8 +1,10 @@
 #pragma once
-// PriorsView: the table of the priors as it is seen: columns as wide as their numbers, the names with what is left, and
-// the selection in the bank's own indices, whatever the rows are sorted by. Thread: the window thread.
+// PriorsView: the table of the priors as it is seen: columns as wide as their numbers, names, kinds and tasks with what
+// is left, as far as they are long; a selected row keeps its colour; the selection in the bank's own indices, whatever
+// the rows are sorted by. Thread: the window thread.
 
 #include <QTableView>
+#include <array>
 #include <vector>
 
 #include "widgets/priorstable.h"
@@ -24,7 +26,12 @@ class PriorsView : public QTableView {
     void resizeEvent(QResizeEvent* event) override;
 
   private:
+    static constexpr int kTexts = PriorsTable::Task + 1;  ///< Name, Kind, Task
+    void measure();
+    void share();
     PriorsTable& m_table;
+    std::array<int, kTexts> m_least{}, m_wanted{};  ///< pixels
+    model::BankPtr m_measured;
 };
 
 }  // namespace counterpoint::widgets

@@ -92,6 +92,12 @@ QString PriorsTable::text(std::size_t index, int column) const {
     }
 }
 
+std::vector<QString> PriorsTable::texts(int column) const {
+    std::vector<QString> all(total());
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = text(i, column);
+    return all;
+}
+
 QString PriorsTable::hover(std::size_t index, int column) const {
     const compute::Prior& p = prior(index);
     QStringList lines = {shortened(p.name, kHoverLetters)};

@@ -54,6 +54,55 @@ class TestWindowPriors : public QObject {
         QCOMPARE(o.cell(0, PriorsTable::Effect), widgets::formatCell(moved / static_cast<double>(steps)));
     }
 
+    /// Names, kinds and tasks are whole where the dock has the room for it, and no wider than they are long.
+    void columnsUseTheRoomThereIs() {
+        const BankFolder folder;
+        Editor o(folder);
+        model::Session session = o.document.session();
+        compute::Prior prior = o.prior(1);
+        prior.name = std::string(70, 'n');
+        prior.kind = "lexical preference of a long name";
+        prior.task = "a task that takes several words";
+        o.document.setSession(model::withPrior(std::move(session), 0, 1, std::move(prior)));
+        o.settle();
+        const auto width = [&](int column) { return o.view().horizontalHeader()->sectionSize(column); };
+        const auto needed = [&](int column) { return o.view().fontMetrics().horizontalAdvance(o.cell(1, column)) + 8; };
+        const auto texts = {PriorsTable::Name, PriorsTable::Kind, PriorsTable::Task};
+        const int narrow = width(PriorsTable::Kind);
+        QVERIFY(narrow < needed(PriorsTable::Kind));  // there is none in a small window
+        o.window->resize(2560, 1440);
+        WAIT_UNTIL(width(PriorsTable::Kind) > narrow);
+        for (const int column : texts) QVERIFY2(width(column) >= needed(column), qPrintable(QString::number(column)));
+        QVERIFY(o.view().horizontalHeader()->length() <= o.view().viewport()->width());
+        o.document.undo();
+        o.settle();
+        for (const int column : texts) QVERIFY(width(column) < 250);
+    }
+
+    /// A prior that does not act as it is written has the colour that says so, selected or not.
+    void aBrokenPriorIsSeenWhenItIsSelected() {
+        const BankFolder folder;
+        Editor o(folder);
+        compute::Prior blocks = o.prior(3);  // its id 99 is outside of the vocabulary
+        blocks.name = "\u2588\u2588\u2588\u2588\u2588\u2588";
+        o.document.setSession(model::withPrior(o.document.session(), 0, 3, blocks));
+        o.settle();
+        const auto inked = [&](const QColor& colour) {
+            const QRect cell = o.view().visualRect(o.table().index(3, PriorsTable::Name));
+            const QImage image = o.view().viewport()->grab(cell).toImage();
+            int pixels = 0;
+            for (int y = 0; y < image.height(); ++y)
+                for (int x = 0; x < image.width(); ++x) pixels += image.pixelColor(x, y) == colour ? 1 : 0;
+            return pixels;
+        };
+        const widgets::Theme& theme = widgets::currentTheme();
+        o.click(0, PriorsTable::Kind);
+        QVERIFY(inked(theme.warning) > 50 && inked(theme.selection) == 0);
+        o.click(3, PriorsTable::Kind);
+        QVERIFY2(inked(theme.warning) > 50, qPrintable(QString::number(inked(theme.warning))));
+        QVERIFY(inked(theme.selection) > 50 && inked(theme.text) < 20);
+    }
+
     void aSessionWithoutABankSaysSo() {
         Opened o(session(), "Priors");
         WAIT_UNTIL(o.document.ready());

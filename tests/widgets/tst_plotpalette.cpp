@@ -36,7 +36,7 @@ class TestPlotPalette : public QObject {
                          qPrintable(QString("%1 on %2: %3").arg(ink.name(), ground.name()).arg(contrast(ink, ground))));
         QVERIFY(contrast(t.onAccent, t.accent) >= 4.5);
         QVERIFY(contrast(t.accent, t.surface) >= 3);
-        QVERIFY(contrast(t.text, t.selection) >= 4.5);
+        for (const QColor& ink : {t.text, t.quiet, t.warning, t.failure}) QVERIFY(contrast(ink, t.selection) >= 4.5);
     }
 
     // A button that has no room yet asks for an icon of no size.
