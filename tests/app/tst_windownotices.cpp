@@ -4,6 +4,8 @@
 #include <QFile>
 #include <QLabel>
 #include <QPlainTextEdit>
+#include <QScrollArea>
+#include <QScrollBar>
 
 #include "app/mainwindow.h"
 #include "compute/error.h"
@@ -191,6 +193,24 @@ class TestWindowNotices : public QObject {
             if (button->isCheckable()) button->click();
         QTest::qWait(50);
         QCOMPARE(o.window->size(), QSize(1280, 800));
+    }
+
+    /// Who has scrolled to an older notice sees the newest when it comes.
+    void theNewestIsScrolledTo() {
+        Opened o;
+        WAIT_UNTIL(o.document.ready());
+        auto* panel = o.find<QWidget>("noticePanel");
+        QScrollBar* bar = panel->findChild<QScrollArea*>()->verticalScrollBar();
+        for (int i = 0; i < 3; ++i) o.document.notify(model::Notice::Level::Warning, std::to_string(i));
+        WAIT_UNTIL(panel->isVisible() && bar->maximum() > 0);
+        QCOMPARE(bar->value(), 0);
+        bar->setValue(bar->maximum());
+        QVERIFY(bar->value() > 0);
+        o.document.notify(model::Notice::Level::Warning, "3");
+        WAIT_UNTIL(bar->maximum() > 0);
+        QCOMPARE(bar->value(), 0);
+        const auto* row = panel->findChild<QWidget*>(QString("notice.%1").arg(o.document.notices().back().id));
+        WAIT_UNTIL(row->visibleRegion().boundingRect() == row->rect());
     }
 
     void whatIsBeingReadStays() {

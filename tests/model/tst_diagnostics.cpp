@@ -3,6 +3,7 @@
 
 #include "tests/model/traces.h"
 #include "tests/support/fixture.h"
+#include "tests/support/scratch.h"
 
 #include <limits>
 
@@ -199,6 +200,10 @@ class TestDiagnostics : public QObject {
         Trace trace = storedTrace();
         QVERIFY_EXCEPTION_THROWN(ledgerAt(trace, 2, 3), compute::Error);
         QVERIFY(diagnostic("ledger").make(trace, at(2)).empty.find("position 2") != std::string::npos);
+        for (const compute::Position outside : {trace.store->first() - 1, trace.store->end()})
+            QCOMPARE(errorOf([&] { ledgerAt(trace, outside, 3); }),
+                     "position " + std::to_string(outside) +
+                         ": no log-probabilities are stored there; decode the trace again.");
         trace.store.reset();
         QVERIFY_EXCEPTION_THROWN(ledgerAt(trace, 1, 3), compute::Error);
     }
