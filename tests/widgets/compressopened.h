@@ -2,15 +2,13 @@
 // The compression dialog on a scripted base and two or three banks: one of letters, one with entries that are wrong,
 // and a large one that takes its time.
 
-#include <QFileDialog>
-#include <QLineEdit>
 #include <random>
 #include <set>
 
 #include "compute/files/atomicfile.h"
 #include "tests/model/scripted.h"
 #include "tests/support/banks.h"
-#include "tests/support/patience.h"
+#include "tests/widgets/dialoghand.h"
 #include "widgets/compressdialog.h"
 
 namespace counterpoint::tests {
@@ -43,14 +41,9 @@ inline compute::Bank large() {
     return bankOf(priors, "large");
 }
 
-struct Opened {
-    std::filesystem::path folder;
-    std::unique_ptr<model::Document> document;
-    std::unique_ptr<QWidget> window = std::make_unique<QWidget>();
-    CompressDialog* dialog = nullptr;
-
+struct Opened : DialogHand<CompressDialog> {
     explicit Opened(std::filesystem::path in, bool decoded = true, std::size_t bank = 0, bool withLarge = false)
-        : folder(std::move(in)) {
+        : DialogHand(std::move(in)) {
         compute::writeFile(folder / "letters.bank.json", kBank);
         compute::writeFile(folder / "wrong.bank.json", kWrong);
         if (withLarge) compute::writeBank(large(), folder / "large.bank.safetensors");
@@ -66,8 +59,7 @@ struct Opened {
             WAIT_UNTIL(document->ready() && document->session().priors.back().content != nullptr);
             if (decoded) generate();
             widgets::openCompressDialog(*document, bank, window.get());
-            dialog = window->findChild<CompressDialog*>("compressDialog");
-            QVERIFY(dialog != nullptr && dialog->isVisible() && !dialog->isModal());
+            take("compressDialog");
         }();
     }
     void generate() const {
@@ -78,14 +70,6 @@ struct Opened {
         WAIT_UNTIL(!dialog->work().working());
         QCoreApplication::processEvents();
     }
-    template <class T>
-    T& find(const char* name) const {
-        T* found = dialog->findChild<T*>(QLatin1String(name));
-        Q_ASSERT(found != nullptr);
-        return *found;
-    }
-    void click(const char* name) const { QTest::mouseClick(&find<QPushButton>(name), Qt::LeftButton); }
-    QString said(const char* name) const { return find<QLabel>(name).text().remove(QChar(0x200B)); }
     QString level(int row, int column) const { return find<QTableWidget>("compress.levels").item(row, column)->text(); }
     QString prior(int row, int column) const { return find<QTableWidget>("compress.priors").item(row, column)->text(); }
     QString merges() const { return find<QPlainTextEdit>("compress.merges").toPlainText(); }
@@ -94,15 +78,7 @@ struct Opened {
         QTest::mouseClick(table.viewport(), Qt::LeftButton, {}, table.visualItemRect(table.item(row, 1)).center());
     }
     /// Through the file dialog, under a name; empty: the one that is proposed.
-    void saveAs(const QString& name) const {
-        click("compress.save");
-        auto& files = find<QFileDialog>("compress.file");
-        QVERIFY(files.isVisible());
-        auto* edit = files.findChild<QLineEdit*>("fileNameEdit");
-        if (!name.isEmpty()) edit->setText(name);
-        QTest::keyClick(edit, Qt::Key_Return);
-        WAIT_UNTIL(dialog->findChild<QFileDialog*>("compress.file") == nullptr);
-    }
+    void saveAs(const QString& name) const { chooseFile("compress.save", "compress.file", name); }
     compute::Bank read(const std::string& name) const {
         std::vector<std::string> warnings;
         return compute::readBank(folder / name, warnings);

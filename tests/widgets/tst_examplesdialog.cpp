@@ -1,114 +1,17 @@
 // The dialog of a prior from examples, offscreen, under mouse and keys, on a scripted base: files and thumbs in, ticks,
 // Δ and context, the estimate with Stop, and a bank that undo gives back; no file is written.
 #include <QApplication>
-#include <QFileDialog>
 #include <QHeaderView>
 #include <QSignalSpy>
-#include <atomic>
-#include <thread>
 
-#include "compute/files/atomicfile.h"
-#include "tests/model/scripted.h"
 #include "tests/support/fixture.h"
-#include "tests/support/patience.h"
 #include "tests/support/scratch.h"
-#include "widgets/examplesdialog.h"
+#include "tests/widgets/examplesopened.h"
 #include "widgets/palette.h"
 
 using namespace counterpoint;
 using namespace counterpoint::widgets;
 using namespace counterpoint::tests;
-
-namespace {
-
-constexpr TokenId letter(char c) { return 3 + static_cast<TokenId>(c); }
-constexpr const char* kBank = R"({"format":"counterpoint.bank/1","name":"letters","tokenizer":null,"priors":[]})";
-
-/// A document with a base where every token is as likely, one empty bank, and the dialog on it.
-struct Opened {
-    std::filesystem::path folder;
-    std::shared_ptr<std::atomic<bool>> held = std::make_shared<std::atomic<bool>>(false);
-    std::unique_ptr<model::Document> document;
-    std::unique_ptr<QWidget> window = std::make_unique<QWidget>();
-    ExamplesDialog* dialog = nullptr;
-
-    explicit Opened(std::filesystem::path in, int decoded = 0) : folder(std::move(in)) {
-        compute::writeFile(folder / "letters.bank.json", kBank);
-        lines("good.jsonl", {"babababax", "babababay", "babababaz", "babababaw", "babababau"});
-        lines("bad.jsonl", {"bcbcbcbcx", "bcbcbcbcy", "bcbcbcbcz", "bcbcbcbcw", "bcbcbcbcu"});
-        document = std::make_unique<model::Document>(nullptr, sources());
-        model::Session session = sessionOf({"model"});
-        session.file = folder / "s.session.json";
-        session.priors.resize(1);
-        session.priors[0].bank = "letters.bank.json";
-        session.decoding.maxNewTokens = 6;
-        document->setSession(std::move(session));
-        document->beginHere();
-        [this, decoded] {
-            WAIT_UNTIL(document->ready() && document->session().priors[0].content != nullptr);
-            for (int i = 1; i <= decoded; ++i) {
-                document->generate();
-                WAIT_UNTIL(!document->busy() && document->traces().size() == std::size_t(i) &&
-                           document->trace()->stop == "limit");
-            }
-            openExamplesDialog(*document, window.get(), sources());
-            dialog = window->findChild<ExamplesDialog*>("examplesDialog");
-            QVERIFY(dialog != nullptr && dialog->isVisible() && !dialog->isModal());
-        }();
-    }
-    ~Opened() {
-        *held = false;
-        window.reset();
-    }
-    /// Held: a forward waits as long as it is asked to, or until it is stopped.
-    model::SourceOpener sources() const {
-        Script script;
-        script.logits = [](std::span<const TokenId>, std::span<float>) {};
-        script.onForward = [held = held](std::span<const TokenId> ids) {
-            while (*held && ids.size() > 1) std::this_thread::yield();
-        };
-        return opener({{"model", script}});
-    }
-    void lines(const char* name, const std::vector<std::string>& texts) const {
-        std::string all;
-        for (const std::string& text : texts) all += "{\"text\":\"" + text + "\"}\n";
-        compute::writeFile(folder / name, all);
-    }
-    template <class T>
-    T& find(const char* name) const {
-        T* found = dialog->findChild<T*>(QLatin1String(name));
-        Q_ASSERT(found != nullptr);
-        return *found;
-    }
-    void click(const char* name) const { QTest::mouseClick(&find<QPushButton>(name), Qt::LeftButton); }
-    QString said(const char* name) const { return find<QLabel>(name).text(); }
-    /// Through the file dialog.
-    void choose(const char* addButton, const std::string& file) const {
-        click(addButton);
-        auto& files = find<QFileDialog>("examples.files");
-        QVERIFY(files.isVisible());
-        auto* edit = files.findChild<QLineEdit*>("fileNameEdit");
-        edit->setText(QString::fromStdString((folder / file).string()));
-        QTest::keyClick(edit, Qt::Key_Return);
-        WAIT_UNTIL(dialog->findChild<QFileDialog*>("examples.files") == nullptr);
-    }
-    void bothSets() const {
-        choose("examples.addPreferred", "good.jsonl");
-        choose("examples.addOther", "bad.jsonl");
-        WAIT_UNTIL(dialog->work().proposal() != nullptr && dialog->work().proposal()->problem.empty());
-    }
-    QTableWidget& candidates() const { return find<QTableWidget>("examples.candidates"); }
-    QString cell(int row, int column) const { return candidates().item(row, column)->text(); }
-    int rowOf(TokenId token) const {
-        for (int row = 0; row < candidates().rowCount(); ++row)
-            if (cell(row, 1) == QString::number(token)) return row;
-        return -1;
-    }
-    bool ticked(TokenId token) const { return candidates().item(rowOf(token), 0)->checkState() == Qt::Checked; }
-    const compute::Bank& bank() const { return *document->session().priors[0].content; }
-};
-
-}  // namespace
 
 class TestExamplesDialog : public QObject, Scratch {
     Q_OBJECT
