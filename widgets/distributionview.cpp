@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "widgets/numbertable.h"
+#include "widgets/shortname.h"
 #include "widgets/tokenmime.h"
 
 namespace counterpoint::widgets {

@@ -60,7 +60,7 @@ class TestSources : public QObject, Scratch {
         std::vector<std::string> pieces = toyPieces(300);
         pieces.insert(pieces.begin() + 120, "inserted");
         const std::string found = gate(tokenizerOf(toyPieces(300)), 300, tokenizerOf(pieces), 301);
-        QVERIFY2(found.find("id 120 is '<0x75>' in 'base' and 'inserted' in 'math'") != std::string::npos,
+        QVERIFY2(found.find("id 120 is 'u' in 'base' and 'inserted' in 'math'") != std::string::npos,
                  found.c_str());
         QVERIFY2(found.find("and more") != std::string::npos, found.c_str());
     }
