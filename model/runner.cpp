@@ -1,13 +1,13 @@
 #include "model/runner.h"
 
-#include "compute/printable.h"
-#include "compute/version.h"
-
 #include <QtGlobal>
-
 #include <algorithm>
+#include <sstream>
 #include <thread>
 #include <utility>
+
+#include "compute/printable.h"
+#include "compute/version.h"
 
 namespace counterpoint::model {
 
@@ -159,8 +159,11 @@ RunResult runSession(const Session& session, const RunOptions& options) {
         result.device = collector.infos().front().device;
         result.dtype.clear();
         std::vector<std::string> dtypes;
-        for (const compute::SourceInfo& info : collector.infos())
-            if (std::find(dtypes.begin(), dtypes.end(), info.dtype) == dtypes.end()) dtypes.push_back(info.dtype);
+        for (const compute::SourceInfo& info : collector.infos()) {
+            std::istringstream own(info.dtype);
+            for (std::string dtype; std::getline(own, dtype, ',');)
+                if (std::find(dtypes.begin(), dtypes.end(), dtype) == dtypes.end()) dtypes.push_back(dtype);
+        }
         for (const std::string& dtype : dtypes) result.dtype += (result.dtype.empty() ? "" : ",") + dtype;
         if (std::any_of(collector.infos().begin(), collector.infos().end(), [](const compute::SourceInfo& i) { return i.libtorch; }))
             for (auto& version : compute::networkVersions())  // "threads" is this run's own, and said beside the versions

@@ -377,6 +377,8 @@ std::vector<std::string> writeRun(const RunResult& result, const std::filesystem
     std::filesystem::create_directories(directory);
     removeEarlierRun(directory);
     const Trace& trace = result.trace;
+    // First, so that no trace stands beside an earlier run's session where what follows cannot be written.
+    writeSession(trace.session, directory / "session.json");
     compute::writeFile(directory / "trace.jsonl", traceJsonl(trace));
     std::vector<std::string> leftOut;
     for (const Dump& dump : kDumps) {
@@ -387,7 +389,6 @@ std::vector<std::string> writeRun(const RunResult& result, const std::filesystem
         else if (std::string sentence = dump.write(trace, directory / file); !sentence.empty())
             leftOut.push_back(std::move(sentence));
     }
-    writeSession(trace.session, directory / "session.json");
     if (more) more();
     compute::writeFile(directory / "summary.json", summaryJson(result).dump(2) + "\n");
     return leftOut;

@@ -25,6 +25,7 @@ import tempfile
 
 DTYPES = {"float32": "F32", "float16": "F16", "bfloat16": "BF16"}
 NEEDED = ("torch", "transformers")
+RESERVED = ("composed", "temperature", "none", "several", "nobody")  # the names a session keeps for itself
 
 
 def fail(sentence):
@@ -51,6 +52,28 @@ def arguments():
     names = [name for name, _ in given.models]
     if len(set(names)) != len(names) or not all(names):
         fail("every model needs a name of its own")
+    for at, name in enumerate(names):
+        if name in RESERVED:
+            fail(f"the name '{name}' is reserved; give the model another one")
+        if any(ord(c) < 0x20 or 0x7F <= ord(c) < 0xA0 or c in "\u2028\u2029" for c in name):
+            fail("a model's name holds a line end or another control character; give it another one")
+        if at > 0 and name == "base":
+            fail("the name 'base' is the first model's and cannot be another's")
+    try:
+        given.ids = None if given.ids is None else [int(i) for i in given.ids.split(",")]
+    except ValueError:
+        fail(f"--ids takes whole numbers with commas between them, not '{given.ids}'")
+    if given.text_file is not None:
+        try:
+            with open(given.text_file, encoding="utf-8") as file:
+                given.text = file.read()
+        except OSError as error:
+            fail(f"{given.text_file}: {error.strerror}; check the path")
+        except UnicodeDecodeError:
+            fail(f"{given.text_file}: this is not UTF-8; convert it first")
+    for name, path in given.models:  # a name without a slash at the front may be one of the hub's
+        if (path.startswith((".", "/", "~")) or path.count("/") > 1) and not os.path.isdir(path):
+            fail(f"'{name}': {path}: there is no such folder; check the path")
     folder = os.path.dirname(os.path.abspath(given.out))
     if not os.path.isdir(folder):
         fail(f"{folder}: there is no such folder; make it first")
@@ -99,6 +122,15 @@ def continued(model, tokens, count, chunk):
             cache, fed = out.past_key_values, fed + len(part)
         tokens.append(int(out.logits[0, -1].argmax()))
     return tokens
+
+
+def narrowed(rows, dtype, name, at):
+    """The rows in the file's type; a number that it cannot hold would make a file that nobody opens."""
+    narrow = rows.to(dtype)
+    lost = (torch.isinf(narrow) & ~torch.isinf(rows)).any(dim=-1).nonzero()
+    if len(lost) > 0:
+        fail(f"'{name}': row {at + int(lost[0])} has numbers that {dtype} cannot hold; record with --dtype float32")
+    return narrow
 
 
 def raw(tensor):
@@ -178,11 +210,7 @@ def main():
     base = given.models[0][1]
     # Ids need no tokenizer; but where the base has one, the others must have the same.
     tokenizer = None if given.ids and given.no_tokenizer else transformers.AutoTokenizer.from_pretrained(base)
-    if given.ids:
-        tokens = [int(i) for i in given.ids.split(",")]
-    else:
-        text = given.text if given.text is not None else open(given.text_file, encoding="utf-8").read()
-        tokens = tokenizer(text)["input_ids"]
+    tokens = given.ids or tokenizer(given.text)["input_ids"]
     if not tokens:
         fail("the text has no tokens")
     for _, path in given.models[1:] if tokenizer is not None else []:
@@ -221,13 +249,13 @@ def main():
                 rows = out.logits[0].float()
                 if rows.shape[1] != V:
                     fail(f"'{name}' gives {rows.shape[1]} logits a token, '{names[0]}' {V}")
-                recording.write("logits." + name, at * V * size, raw(rows.to(dtype)))
+                recording.write("logits." + name, at * V * size, raw(narrowed(rows, dtype, name, at)))
                 if given.router:
                     routers = stacked(out)
                     if [routers.shape[0], routers.shape[2]] != [len(layers), experts]:
                         fail(f"'{name}' routes in another shape than '{names[0]}'")
                     for layer, logits in enumerate(routers):
-                        recording.write("router_logits." + name, (layer * T + at) * experts * size, raw(logits.to(dtype)))
+                        recording.write("router_logits." + name, (layer * T + at) * experts * size, raw(narrowed(logits, dtype, name, at)))
                 print(f"\r{name}: {min(at + given.chunk, T)} of {T} tokens", end="", file=sys.stderr)
             print(file=sys.stderr)
             del model
@@ -240,4 +268,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (OSError, ValueError) as error:  # of files and of transformers, which say more than a line
+        fail(str(error).splitlines()[0])

@@ -67,7 +67,11 @@ void onQtMessage(QtMsgType kind, const QMessageLogContext& context, const QStrin
 int windowCommand(const Arguments& arguments) {
     WindowOptions options;
     options.screenshot = arguments.value("--screenshot");
-    if (arguments.has("--screenshot")) arguments.required("--screenshot");
+    if (arguments.has("--screenshot")) {
+        const std::string ending = std::filesystem::path(arguments.required("--screenshot")).extension().string();
+        if (!ending.empty() && QString::fromStdString(ending).compare(QLatin1String(".png"), Qt::CaseInsensitive) != 0)
+            throw UsageError("--screenshot writes PNG: give a name that ends in .png, not in " + ending);
+    }
     if (arguments.has("--size")) options.size = sizeFrom(arguments.value("--size"));
     options.theme = arguments.value("--theme");
     if (arguments.has("--theme") && options.theme != "light" && options.theme != "dark")

@@ -57,7 +57,8 @@ void checkSpecialist(const Recipe& recipe, const SpecialistTerm& term, const Sou
                !rows.rows[static_cast<std::size_t>(source)].empty();
     };
     require(std::isfinite(term.weight), who, "its weight is not a number");
-    require(recipe.rule == Rule::Product || term.weight >= 0, who, "a mixture has no negative weights");
+    require(recipe.rule == Rule::Product || term.weight >= 0, who,
+            "its weight is below 0, which a mixture cannot have; give it a weight of 0 or more");
     require(given(term.source), who + ", position " + std::to_string(rows.position),
             "there is no row of logits for it");
     require(term.reference == kReferenceNone || given(term.reference),

@@ -362,6 +362,7 @@ std::unique_ptr<compute::Source> openOnAten(const std::filesystem::path& directo
         std::shared_ptr<OpenedModel> model = openWeights(directory, std::move(tokenizer), options, stop);
         if (model == nullptr) return nullptr;
         model->info.device = onProcessor ? options.device : device.str();
+        model->info.dtype = typeName(model->weights->embedding.type);  // of all matrices there
         model->newEngine = [weights = upload(std::move(model->weights), device)] {
             return std::make_unique<AtenEngine>(weights);
         };

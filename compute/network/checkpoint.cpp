@@ -98,6 +98,7 @@ class Loader {
         if (type != stored || !aligned) m.owner = copy(tensor, stored, type);
         if (m.owner.get() != tensor.file.get()) m.data = m.owner.get();
         account(rows * columns, type);
+        if (std::ranges::find(m_types, type) == m_types.end()) m_types.push_back(type);
         return m;
     }
 
@@ -131,6 +132,7 @@ class Loader {
     void finish(Checkpoint& result) const {
         result.parameters = m_parameters;
         result.bytes = m_bytes;
+        result.types = m_types;
         if (m_converted > 0)
             result.notices.push_back(std::to_string(m_converted) + " matrices were converted to " +
                                      std::string(typeName(*m_asked)) + " (the files hold " + m_convertedFrom + ")");
@@ -194,6 +196,7 @@ class Loader {
     std::set<std::string> m_used;
     std::int64_t m_parameters = 0, m_bytes = 0, m_converted = 0;
     std::string m_convertedFrom;
+    std::vector<WeightType> m_types;
 };
 
 bool sameBytes(const TensorView& a, const TensorView& b) {

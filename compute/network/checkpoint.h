@@ -30,7 +30,8 @@ struct Checkpoint {
     Weights weights;
     std::int64_t parameters = 0;
     std::int64_t bytes = 0;            ///< of the weights as held; a tied head counts once
-    WeightType type{};                 ///< of the embedding, which names the model's dtype
+    WeightType type{};                 ///< of the embedding; a device computes in it
+    std::vector<WeightType> types;     ///< of the matrices, each once, in the order they were read
     std::vector<std::string> notices;  ///< a tied head that is not what it seems, conversions, tensors that no one uses
 };
 

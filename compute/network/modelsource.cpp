@@ -196,7 +196,8 @@ std::unique_ptr<OpenedModel> openWeights(const std::filesystem::path& path,
         info.libtorch = true;
         info.kind = opened->gguf != nullptr ? "gguf" : "model";
         info.architecture = shape.architecture;
-        info.dtype = typeName(checkpoint->type);
+        for (const WeightType type : checkpoint->types)
+            info.dtype.append(info.dtype.empty() ? "" : ",").append(typeName(type));
         info.device = "cpu";
         info.parameters = checkpoint->parameters;
         info.weightBytes = checkpoint->bytes;

@@ -224,7 +224,7 @@ OrderedJson bankToJson(const Bank& bank, OrderedJson priors) {
         aside("tokenizer", !bank.tokenizer, bank.tokenizer ? OrderedJson(*bank.tokenizer) : OrderedJson());
     json["stake"] = aside("stake", bank.stake == 1, number(bank.stake));
     json["level"] = aside("level", bank.level == 0, bank.level);
-    if (json["level"] == 0) json.erase("level");
+    if (json["level"].is_number_integer() && json["level"] == 0) json.erase("level");  // 0.0 is one that was not read
     addFeatures(bank, json);
     json["priors"] = std::move(priors);
     for (const auto& [key, value] : bank.unknown.items())

@@ -68,7 +68,7 @@ void requireSameIds(const std::string& baseName, const Source& base, const std::
                     const Refuse& refuse) {
     if ((base.tokenizer() == nullptr) != (other.tokenizer() == nullptr))
         refuse("nothing says what the ids of '" + (base.tokenizer() == nullptr ? baseName : otherName) +
-                   "' mean, since it is a recording without a tokenizer",
+                   "' mean, since it has no tokenizer",
                "give its entry in the session a \"tokenizer\"");
     if (base.info().logitWidth != other.info().logitWidth)
         refuse("'" + baseName + "' has " + std::to_string(base.info().logitWidth) + " ids, '" + otherName + "' " +

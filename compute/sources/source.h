@@ -26,7 +26,8 @@ struct SourceInfo {
     std::string kind;          ///< "model", "gguf", "torchscript", "recording"
     std::string architecture;  ///< "LlamaForCausalLM"
     bool libtorch = false;     ///< its logits are computed by the network module, not read
-    std::string dtype;         ///< what it computes in: "float32", "bfloat16", "float16"
+    std::string
+        dtype;  ///< what it computes in: "float32", "bfloat16", "float16"; of several matrices' "float16,float32"
     std::string device;        ///< "cpu", "cuda:0"
     std::int64_t parameters = 0;
     std::int64_t weightBytes = 0;

@@ -84,6 +84,7 @@ class TestCommandLine : public QObject {
         row("replay without directory", "replay", "usage");
         row("replay of two", "replay a b", "usage");
         row("size", "--screenshot a.png --size 10", "--size");
+        row("a picture of another kind", "--screenshot a.jpg", ".png");
         row("size, not positive", "--screenshot a.png --size 0x600", "--size");
         row("size, too large", "--screenshot a.png --size 16385x600", "--size");
         row("perspective", "--screenshot a.png --perspective Foo", "Compose, Priors, Routing, Paper");

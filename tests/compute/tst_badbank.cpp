@@ -256,6 +256,7 @@ class TestBadBank : public QObject, Scratch {
         value("a stake of a word", "'stake':'inf'", "a finite number from 0");
         value("a level above", "'level':4", "0, 1, 2 or 3");
         value("a level below", "'level':-1", "0, 1, 2 or 3");
+        value("a level that is no whole number", "'level':0.0", "0, 1, 2 or 3");
         value("a name of a number", "'name':5", "text");
         value("a tokenizer of a list", "'tokenizer':[]", "a fingerprint or null");
         value("features in a list", "'features':[1]", "an object");

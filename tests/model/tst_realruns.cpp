@@ -1,6 +1,10 @@
 // Real models through runSession: golden texts of one and of three models (shared/models, made by an independent
 // implementation, see the files' notes), cache on and off, 1 and 2 threads, locale, replay.
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
 #include "compute/error.h"
 #include "compute/files/atomicfile.h"
 #include "compute/files/json.h"
@@ -10,9 +14,6 @@
 #include "tests/model/rundirectory.h"
 #include "tests/support/fixture.h"
 #include "tests/support/germanlocale.h"
-
-#include <algorithm>
-#include <cmath>
 
 using namespace counterpoint;
 using namespace counterpoint::model;
@@ -43,6 +44,33 @@ class TestRealRuns : public QObject {
 
   private Q_SLOTS:
     void init() { failOnAnyWarning(); }
+
+    /// A model whose matrices are of two types is replayed in both, and says both.
+    void matricesOfTwoTypes() {
+        REQUIRE_SHARED("models/stories260K/golden.json");
+        const fs::path model = folder("mixed");
+        fs::copy(shared("models/stories260K/hf"), model, fs::copy_options::recursive);
+        const auto whole = compute::Safetensors::openFile(shared("models/stories260K/hf/model.safetensors"));
+        std::vector<compute::TensorToWrite> tensors;
+        std::vector<std::uint16_t> half;
+        for (const auto& [name, view] : whole.tensors()) {
+            tensors.push_back({.name = name, .dtype = view.dtype, .shape = view.shape, .bytes = view.bytes});
+            if (name != "model.embed_tokens.weight") continue;
+            const std::span values(reinterpret_cast<const float*>(view.bytes.data()), view.bytes.size() / 4);
+            for (const float x : values)
+                half.push_back(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(x) >> 16));
+            tensors.back().dtype = compute::DType::BF16;
+            tensors.back().bytes = std::as_bytes(std::span(half));
+        }
+        compute::writeSafetensors(model / "model.safetensors", tensors, {});
+        Session s = sessionForModel(model);
+        s.decoding.maxNewTokens = 30;
+        const RunResult result = runSession(s, {});
+        QCOMPARE(result.dtype, std::string("bfloat16,float32"));
+        writeRun(result, folder("mixed run"), {});
+        QVERIFY2(replay(folder("mixed run"), {}).sentence.starts_with("Identical"),
+                 replay(folder("mixed run"), {}).sentence.c_str());
+    }
 
     void golden_data() {
         QTest::addColumn<bool>("cache");

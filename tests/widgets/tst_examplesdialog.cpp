@@ -298,6 +298,21 @@ class TestExamplesDialog : public QObject, Scratch {
         QVERIFY(o.bank().priors.empty());
         QVERIFY(o.document->notices().back().sentence.find("another tokenizer") != std::string::npos);
     }
+
+    /// Of banks with one name the chosen one stays chosen.
+    void theChosenBankStays() {
+        const Opened o(folder());
+        compute::writeFile(folder() / "copy.bank.json", kBank);
+        o.document->addBank(folder() / "copy.bank.json");
+        auto& banks = o.find<QComboBox>("examples.bank");
+        WAIT_UNTIL(banks.count() == 2 && o.document->ready() && !o.document->busy());
+        QCOMPARE(banks.itemText(0), banks.itemText(1));
+        banks.setCurrentIndex(1);
+        model::Session session = o.document->session();
+        session.decoding.temperature = 2;
+        o.document->setSession(session);
+        QCOMPARE(banks.currentIndex(), 1);
+    }
 };
 
 QTEST_MAIN(TestExamplesDialog)
