@@ -6,6 +6,7 @@
 #include "compute/pool.h"
 #include "compute/routing/copula.h"
 #include "compute/routing/moments.h"
+#include "compute/routing/question.h"
 #include "compute/routing/refusal.h"
 
 namespace counterpoint::compute {
@@ -29,31 +30,6 @@ struct Worker {
     std::vector<std::int32_t> earlier;
     GroupMemory memory;
 };
-
-std::vector<double> scaledLogits(const RouterLayer& layer, std::size_t experts) {
-    check(layer.law, experts);
-    std::vector<double> scaled(layer.logits.size());
-    for (std::size_t at = 0; at < scaled.size(); at += experts) {
-        const std::span<double> row(scaled.data() + at, experts);
-        biasedLogits(layer.law, layer.logits.subspan(at, experts), row,
-                     {layer.layer, static_cast<Position>(at / experts)});
-        routingScores(layer.law, row, {}, row);
-    }
-    return scaled;
-}
-
-Position positionsOf(const EstimateQuestion& question) {
-    if (question.experts < 1 || question.layers.empty())
-        routing::refuse("\"router_logits\"", "there is nothing to route", "a layer with experts", "none");
-    const std::size_t size = question.layers.front().logits.size();
-    for (const RouterLayer& layer : question.layers)
-        if (layer.logits.size() != size || size % question.experts != 0 || size == 0)
-            routing::refuse("layer " + std::to_string(layer.layer), "the router's logits have another shape",
-                            std::to_string(std::max<std::size_t>(1, size / question.experts)) + " × " +
-                                std::to_string(question.experts) + " numbers",
-                            std::to_string(layer.logits.size()));
-    return static_cast<Position>(size / question.experts);
-}
 
 /// S_t of every position under one draw's noise.
 void routeDraw(const NoiseAddress& address, const LayerDraws& layer, const Layout& layout, std::size_t experts,
@@ -88,7 +64,7 @@ Estimates estimatesOf(std::span<const LayerDraws> layers, int draws) {
 
 Outcome estimate(const EstimateQuestion& question, const std::stop_token& stop,
                  const std::function<void(const Estimates&)>& progress) {
-    const Position T = positionsOf(question);
+    const Position T = routing::positionsOf(question);
     if (question.draws < 1)
         routing::refuse("\"draws\"", "an estimate needs draws", "1 or more", std::to_string(question.draws));
     const std::size_t E = question.experts, L = question.layers.size();
@@ -101,7 +77,7 @@ Outcome estimate(const EstimateQuestion& question, const std::stop_token& stop,
     fresh.memory.zeta.reserve(E);
     fresh.memory.scratch.reserve(E);
     for (const RouterLayer& layer : question.layers) {
-        layers.push_back({layer.layer, layer.law.chosen, scaledLogits(layer, E),
+        layers.push_back({layer.layer, layer.law.chosen, routing::scaledLogits(layer.law, layer.logits, E, layer.layer),
                           routing::momentsFor(static_cast<std::size_t>(T), E, question.draws)});
         fresh.plans.push_back(metricsPlan(question.coupling, T, E, layer.law.chosen, question.capacityFactor));
         fresh.chosen.resize(std::max(fresh.chosen.size(), static_cast<std::size_t>(T * layer.law.chosen)));
@@ -130,10 +106,11 @@ Outcome estimate(const EstimateQuestion& question, const std::stop_token& stop,
 }
 
 std::vector<DeterministicRouting> deterministicRouting(const EstimateQuestion& question) {
-    const Position T = positionsOf(question);
+    const Position T = routing::positionsOf(question);
     std::vector<DeterministicRouting> all;
     for (const RouterLayer& layer : question.layers) {
-        const std::vector<double> scaled = scaledLogits(layer, question.experts);
+        const std::vector<double> scaled =
+            routing::scaledLogits(layer.law, layer.logits, question.experts, layer.layer);
         MetricsPlan plan =
             metricsPlan(question.coupling, T, question.experts, layer.law.chosen, question.capacityFactor);
         DeterministicRouting routing{{},

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "compute/pool.h"
+#include "compute/routing/question.h"
 
 namespace counterpoint::compute {
 namespace {
@@ -118,15 +119,9 @@ void inclusionProbabilities(std::span<const double> scaled, int K, std::span<dou
 
 IndependentForm independentForm(const RouterLaw& law, std::span<const float> logits, std::size_t experts,
                                 std::uint32_t layer, int threads) {
-    check(law, experts);
+    const std::vector<double> scaled = routing::scaledLogits(law, logits, experts, layer);
     const std::size_t positions = logits.size() / experts;
     IndependentForm form{std::vector<double>(logits.size()), std::vector<double>(experts), 0.0};
-    std::vector<double> scaled(logits.size());
-    for (std::size_t t = 0; t < positions; ++t) {
-        const std::span<double> row(scaled.data() + t * experts, experts);
-        biasedLogits(law, logits.subspan(t * experts, experts), row, {layer, static_cast<Position>(t)});
-        routingScores(law, row, {}, row);
-    }
     Pool::instance().run(threads, static_cast<std::int64_t>(positions), [&](std::int64_t t, int) {
         const std::size_t at = static_cast<std::size_t>(t) * experts;
         inclusionProbabilities({scaled.data() + at, experts}, law.chosen, {form.inclusion.data() + at, experts});

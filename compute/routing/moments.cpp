@@ -10,16 +10,6 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-/// Mean and standard error of valueOf(0), …, valueOf(draws − 1).
-template <class ValueOf>
-Estimate meanOf(int draws, const ValueOf& valueOf) {
-    double sum = 0, squares = 0;
-    for (int d = 0; d < draws; ++d) sum += valueOf(d);
-    const double mean = sum / draws;
-    for (int d = 0; d < draws; ++d) squares += (valueOf(d) - mean) * (valueOf(d) - mean);
-    return {mean, draws > 1 ? std::sqrt(squares / (draws - 1) / draws) : kNone};
-}
-
 /// Σ_e Var N_e of one layer and, without draw d, (D − 1)/(D − 2)·V − D/((D − 1)(D − 2))·q_d, q_d = Σ_e (N_ed − mean)².
 struct LoadVariance {
     double all = 0;
@@ -89,9 +79,8 @@ LayerEstimates layerEstimates(const Moments& moments, int draws) {
     const Moments* one = &moments;
     LayerEstimates layer{pooledEstimates({&one, 1}, draws), {}, {}};
     for (std::size_t e = 0; e < moments.experts; ++e)
-        layer.load.push_back(meanOf(draws, [&](int d) {
-            return static_cast<double>(moments.load[static_cast<std::size_t>(d) * moments.experts + e]);
-        }));
+        layer.load.push_back(
+            meanOf(draws, [&](std::size_t d) { return static_cast<double>(moments.load[d * moments.experts + e]); }));
     for (const std::uint32_t count : moments.included)
         layer.inclusion.push_back(static_cast<float>(count) / static_cast<float>(draws));
     return layer;
@@ -99,9 +88,9 @@ LayerEstimates layerEstimates(const Moments& moments, int draws) {
 
 MetricEstimates pooledEstimates(std::span<const Moments* const> layers, int draws) {
     const auto mean = [&](double RoutingMetrics::*field) {
-        return meanOf(draws, [&](int d) {
+        return meanOf(draws, [&](std::size_t d) {
             double sum = 0;
-            for (const Moments* layer : layers) sum += layer->metrics[static_cast<std::size_t>(d)].*field;
+            for (const Moments* layer : layers) sum += layer->metrics[d].*field;
             return sum / static_cast<double>(layers.size());
         });
     };

@@ -3,12 +3,27 @@
 // Draws may be kept from several threads at once, each once; the rest after they have all returned. Whole numbers add
 // up to the same in any order, and everything else is summed in the order of the draws: the same bits for any threads.
 
+#include <cmath>
+#include <limits>
 #include <span>
 #include <vector>
 
 #include "compute/routing/estimates.h"
 
 namespace counterpoint::compute::routing {
+
+/// Mean and standard error of valueOf(0), …, valueOf(draws − 1).
+template <class ValueOf>
+Estimate meanOf(int draws, const ValueOf& valueOf) {
+    double sum = 0, squares = 0;
+    for (int d = 0; d < draws; ++d) sum += valueOf(static_cast<std::size_t>(d));
+    const double mean = sum / draws;
+    for (int d = 0; d < draws; ++d) {
+        const double off = valueOf(static_cast<std::size_t>(d)) - mean;
+        squares += off * off;
+    }
+    return {mean, draws > 1 ? std::sqrt(squares / (draws - 1) / draws) : std::numeric_limits<double>::quiet_NaN()};
+}
 
 struct Moments {
     std::size_t positions = 0, experts = 0;
