@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <cstring>
+#include <set>
 
 #include "compute/error.h"
 #include "compute/files/posix.h"
@@ -20,6 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kFormat = "counterpoint.recording/1";
 constexpr std::string_view kLogits = "logits.", kRouter = "router_logits.";
+constexpr std::int64_t kLastLayer = (std::int64_t{1} << 30) - 1;  ///< of a noise's address (R11)
 
 [[noreturn]] void fail(const fs::path& file, std::string what, std::string expected = {}, std::string found = {}) {
     throw Error({.where = file.string(),
@@ -101,11 +104,16 @@ RecordedRouting routingOf(const fs::path& file, const Metadata& metadata, const 
                             metadata.whole("experts_per_token", metadata.text("experts_per_token")),
                             metadata.boolean("norm_topk_prob")};
     const auto L = static_cast<std::int64_t>(routing.layers.size());
+    const std::set<std::int64_t> distinct(routing.layers.begin(), routing.layers.end());
+    if (distinct.empty() || distinct.size() < routing.layers.size() || *distinct.rbegin() > kLastLayer)
+        fail(file, "its metadata entry 'router_layers' does not name the layers of tensor '" + tensor.name + "'",
+             "numbers such as 0,2,4, each once and at most " + std::to_string(kLastLayer),
+             L == 0 ? "none" : "'" + metadata.text("router_layers") + "'");
     if (!isFloat(tensor.dtype) || tensor.shape.size() != 3 || tensor.shape[0] != L || tensor.shape[1] != T)
-        fail(
-            file, "tensor '" + tensor.name + "' is not one row of router logits for each layer and token",
-            "[" + std::to_string(L) + ", " + std::to_string(T) + ", E] (router_layers names " + std::to_string(L) + ")",
-            shapeText(tensor.shape));
+        fail(file, "tensor '" + tensor.name + "' is not one row of router logits for each layer and token",
+             "float [" + std::to_string(L) + ", " + std::to_string(T) + ", E], since router_layers names " +
+                 std::to_string(L),
+             std::string(dtypeName(tensor.dtype)) + " " + shapeText(tensor.shape));
     if (routing.expertsPerToken < 1 || routing.expertsPerToken > tensor.shape[2])
         fail(file, "its metadata entry 'experts_per_token' does not fit tensor '" + tensor.name + "'",
              "1 to " + std::to_string(tensor.shape[2]), std::to_string(routing.expertsPerToken));
@@ -253,6 +261,9 @@ Recording readRecording(const fs::path& path) {
     recording.tokens = tokensOf(path, file);
     const auto T = static_cast<std::int64_t>(recording.tokens.size());
     for (const auto& [name, tensor] : file.tensors()) {
+        if (name.starts_with(kRouter) && file.find(name.substr(kRouter.size() - kLogits.size())) == nullptr)
+            fail(path, "tensor '" + printable(name) + "' belongs to no source of the recording",
+                 "a tensor '" + printable(name.substr(kRouter.size() - kLogits.size())) + "' beside it");
         if (!name.starts_with(kLogits)) continue;
         if (!isOneLine(name))
             fail(path, "the name of tensor '" + name + "' holds a line end or another control character");
@@ -286,6 +297,33 @@ Recording readRecording(const fs::path& path) {
              "a folder", printable(folder));
     if (!folder.empty()) recording.tokenizer = (fs::absolute(path).parent_path() / folder).lexically_normal();
     return recording;
+}
+
+std::vector<float> readRouterLogits(const Recording& recording, const RecordedSource& source) {
+    const RecordedRouting& routing = source.routing.value();
+    const TensorView& tensor = routing.logits;
+    tensor.file->requireUnchanged();
+    const auto T = static_cast<std::size_t>(tensor.shape[1]), E = static_cast<std::size_t>(tensor.shape[2]);
+    std::vector<float> logits(routing.layers.size() * T * E);
+    toFloats(tensor.dtype, tensor.bytes.data(), logits.size(), logits.data());
+    for (std::size_t row = 0; row < routing.layers.size() * T; ++row) {
+        const auto place = [&] {
+            return " at layer " + std::to_string(routing.layers[row / T]) + ", position " + std::to_string(row % T);
+        };
+        std::int64_t left = 0;
+        for (std::size_t e = 0; e < E; ++e) {
+            const float x = logits[row * E + e];
+            if (std::isnan(x) || (std::isinf(x) && x > 0))
+                fail(recording.file, "tensor '" + tensor.name + "' holds a router logit that is no number",
+                     "a finite number, or -infinity for an expert that is off",
+                     (std::isnan(x) ? "NaN" : "+infinity") + place() + ", expert " + std::to_string(e));
+            left += !std::isinf(x);
+        }
+        if (left < routing.expertsPerToken)
+            fail(recording.file, "tensor '" + tensor.name + "' leaves too few experts to choose from",
+                 std::to_string(routing.expertsPerToken) + " or more above -infinity", std::to_string(left) + place());
+    }
+    return logits;
 }
 
 std::unique_ptr<Source> openRecording(const fs::path& path, const OpenOptions& options) {

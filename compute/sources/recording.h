@@ -45,6 +45,10 @@ struct Recording {
 COUNTERPOINT_API bool isRecording(const Safetensors& file);
 COUNTERPOINT_API Recording readRecording(const std::filesystem::path& file);
 
+/// Router logits [L][T][E] of a source that has them. Error where one is NaN or +∞, or where fewer than K experts of a
+/// position are above −∞, which switches an expert off.
+COUNTERPOINT_API std::vector<float> readRouterLogits(const Recording& recording, const RecordedSource& source);
+
 /// The source options.sourceInFile of a recording; empty: its base. options.tokenizer stands for the one that the file
 /// names; one that only the file names and that is not there is a notice, and its tokens are ids.
 std::unique_ptr<Source> openRecording(const std::filesystem::path& file, const OpenOptions& options);

@@ -120,6 +120,20 @@ class TestRecording : public QObject, RecordingFolder {
         QCOMPARE(read.sources[1].routing->layers, (std::vector<std::int64_t>{0, 2}));
         QCOMPARE(read.sources[1].routing->expertsPerToken, std::int64_t{2});
         QVERIFY(!read.sources[1].routing->normTopkProb);
+        QCOMPARE(readRouterLogits(read, read.sources[1]), toyNumbers(2 * 5 * 4, 1, 0.1F));
+    }
+
+    /// In 16 bits they are what those bits say: 10.00 and 10.03 are one number in bfloat16 (HAZARDS A26).
+    void routerLogitsOfSixteenBits() {
+        ToyRecording recording({1}, kWidth, {"base"});
+        const std::uint16_t bits[] = {0x4120, 0x4120, 0xFF80, 0xBF80};
+        ToyTensor tensor{"router_logits.base", DType::BF16, {1, 1, 4}, std::vector<std::byte>(sizeof bits)};
+        std::memcpy(tensor.bytes.data(), bits, sizeof bits);
+        recording.tensors.push_back(tensor);
+        recording.metadata.insert({{"router_layers", "3"}, {"experts_per_token", "3"}, {"norm_topk_prob", "true"}});
+        recording.write(file());
+        const Recording read = readRecording(file());
+        QCOMPARE(readRouterLogits(read, read.sources[0]), (std::vector<float>{10, 10, -INFINITY, -1}));
     }
 
     void itsTokenizer() {

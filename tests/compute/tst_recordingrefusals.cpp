@@ -122,6 +122,37 @@ const Fault kFaults[] = {
          r.tensors.push_back(randomTensor("router_logits.math", {2, 5, 4}, 1));
          r.metadata.insert({{"router_layers", "0,two"}, {"experts_per_token", "2"}, {"norm_topk_prob", "true"}});
      }},
+    {"no layers",
+     "its metadata entry 'router_layers' does not name the layers of tensor 'router_logits.math' (expected numbers "
+     "such "
+     "as 0,2,4, each once and at most 1073741823, found none)",
+     [](ToyRecording& r) {
+         r.tensors.push_back(floatTensor("router_logits.math", {0, 5, 4}, {}));
+         r.metadata.insert({{"router_layers", ""}, {"experts_per_token", "2"}, {"norm_topk_prob", "true"}});
+     }},
+    {"a layer twice", "each once and at most 1073741823, found '2,2')",
+     [](ToyRecording& r) {
+         r.tensors.push_back(randomTensor("router_logits.math", {2, 5, 4}, 1));
+         r.metadata.insert({{"router_layers", "2,2"}, {"experts_per_token", "2"}, {"norm_topk_prob", "true"}});
+     }},
+    {"a layer that no noise has an address for", "each once and at most 1073741823, found '0,1073741824')",
+     [](ToyRecording& r) {
+         r.tensors.push_back(randomTensor("router_logits.math", {2, 5, 4}, 1));
+         r.metadata.insert({{"router_layers", "0,1073741824"}, {"experts_per_token", "2"}, {"norm_topk_prob", "true"}});
+     }},
+    {"router logits that are whole numbers",
+     "(expected float [1, 5, E], since router_layers names 1, found int64 [1, 5, 1])",
+     [](ToyRecording& r) {
+         r.tensors.push_back(idTensor("router_logits.math", {1, 2, 3, 4, 5}));
+         r.tensors.back().shape = {1, 5, 1};
+         r.metadata.insert({{"router_layers", "0"}, {"experts_per_token", "1"}, {"norm_topk_prob", "true"}});
+     }},
+    {"router logits of no source",
+     "tensor 'router_logits.other' belongs to no source of the recording (expected a tensor 'logits.other' beside it)",
+     [](ToyRecording& r) {
+         r.tensors.push_back(randomTensor("router_logits.other", {2, 5, 4}, 1));
+         r.metadata.insert({{"router_layers", "0,2"}, {"experts_per_token", "2"}, {"norm_topk_prob", "true"}});
+     }},
 };
 
 }  // namespace
@@ -199,6 +230,42 @@ class TestRecordingRefusals : public QObject, RecordingFolder {
         const std::string found = errorOf([&] { ensemble.forward(ids, 1, rows, {}); });
         QCOMPARE(QString::fromStdString(found),
                  says.replace("%2", QString::fromStdString(file.string())) + "; record it again.");
+    }
+
+    /// Where the router's logits are none, or leave too few experts: said by layer, position and expert.
+    void routerLogitsThatAreNone_data() {
+        QTest::addColumn<float>("value");
+        QTest::addColumn<int>("experts");
+        QTest::addColumn<QString>("says");
+        const float infinity = std::numeric_limits<float>::infinity();
+        const QString number =
+            "tensor 'router_logits.math' holds a router logit that is no number (expected a finite number, or "
+            "-infinity "
+            "for an expert that is off, found %1 at layer 6, position 3, expert 1); record it again.";
+        QTest::newRow("NaN") << std::nanf("") << 1 << number.arg("NaN");
+        QTest::newRow("+infinity") << infinity << 1 << number.arg("+infinity");
+        QTest::newRow("two experts off") << -infinity << 2 << QString();
+        QTest::newRow("three experts off")
+            << -infinity << 3
+            << "tensor 'router_logits.math' leaves too few experts to choose from (expected 2 or more above "
+               "-infinity, found 1 at layer 6, position 3); record it again.";
+    }
+    void routerLogitsThatAreNone() {
+        QFETCH(float, value);
+        QFETCH(int, experts);
+        QFETCH(QString, says);
+        ToyRecording toy(kTokens, kWidth, {"base", "math"});
+        std::vector<float> values = toyNumbers(2 * 5 * 4, 1, 1);
+        for (int e = 1; e <= experts; ++e) values[static_cast<std::size_t>((1 * 5 + 3) * 4 + e)] = value;
+        toy.tensors.push_back(floatTensor("router_logits.math", {2, 5, 4}, values));
+        toy.metadata.insert({{"router_layers", "0,6"}, {"experts_per_token", "2"}, {"norm_topk_prob", "true"}});
+        toy.write(file());
+        const Recording recording = readRecording(file());
+        std::vector<float> read;
+        const std::string found = errorOf([&] { read = readRouterLogits(recording, recording.sources[1]); });
+        QCOMPARE(QString::fromStdString(found),
+                 says.isEmpty() ? QString() : QString::fromStdString(file().string()) + ": " + says);
+        if (says.isEmpty()) QCOMPARE(read, values);
     }
 
     void changedWhileOpen() {

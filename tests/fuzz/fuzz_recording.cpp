@@ -1,5 +1,6 @@
 // A recording: read, opened as a source, and fed its own tokens.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "compute/sources/recording.h"
@@ -50,13 +51,21 @@ OpenOptions named(const std::string& source) {
     return options;
 }
 
-void checkRouting(const RecordedSource& source, std::int64_t T) {
+void checkRouting(const Recording& recording, const RecordedSource& source) {
     if (!source.routing) return;
     const RecordedRouting& routing = *source.routing;
     const std::vector<std::int64_t>& shape = routing.logits.shape;
-    require(shape.size() == 3 && shape[0] == static_cast<std::int64_t>(routing.layers.size()) && shape[1] == T &&
-                routing.expertsPerToken >= 1 && routing.expertsPerToken <= shape[2],
+    require(shape.size() == 3 && shape[0] == static_cast<std::int64_t>(routing.layers.size()) &&
+                shape[1] == static_cast<std::int64_t>(recording.tokens.size()) && routing.expertsPerToken >= 1 &&
+                routing.expertsPerToken <= shape[2],
             "router logits are of the text's length and have enough experts", source.name);
+    std::vector<float> logits;
+    if (!accepts([&] { logits = readRouterLogits(recording, source); })) return;
+    const auto E = static_cast<std::ptrdiff_t>(shape[2]);
+    for (auto row = logits.begin(); row != logits.end(); row += E)
+        require(std::count_if(row, row + E, [](float x) { return std::isfinite(x); }) >= routing.expertsPerToken &&
+                    std::none_of(row, row + E, [](float x) { return std::isnan(x); }),
+                "a row of router logits has experts to choose from", source.name);
 }
 
 }  // namespace
@@ -69,7 +78,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         require(T > 0 && !recording.sources.empty(), "a recording has a text and a source");
         for (const RecordedSource& entry : recording.sources) {
             require(entry.logits.shape == std::vector{T, recording.width()}, "logits are one row a token", entry.name);
-            checkRouting(entry, T);
+            checkRouting(recording, entry);
             accepts([&] {
                 const auto source = openSource(file, named(entry.name), {});
                 require(source->info().logitWidth == recording.width(), "a source is as wide as its logits");
