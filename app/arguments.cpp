@@ -28,6 +28,17 @@ std::optional<std::int64_t> Arguments::integer(std::string_view option, std::int
     return number;
 }
 
+std::optional<double> Arguments::real(std::string_view option, std::string_view expected,
+                                      bool (*inside)(double)) const {
+    if (!has(option)) return std::nullopt;
+    const std::string text = value(option);
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size() || !inside(number))
+        throw UsageError(std::string(option) + " takes " + std::string(expected) + ", not '" + text + "'");
+    return number;
+}
+
 std::set<std::string> Arguments::list(std::string_view option, std::span<const std::string_view> known) const {
     std::set<std::string> entries;
     if (!has(option)) return entries;

@@ -24,6 +24,7 @@ struct Option {
     std::string_view name;   ///< "--out"
     std::string_view value;  ///< placeholder in the help, "DIR"; empty: a switch
     std::string_view help;
+    bool needed = false;
 };
 
 struct Arguments {
@@ -35,6 +36,8 @@ struct Arguments {
     std::string value(std::string_view option, std::string_view otherwise = {}) const;
     std::string required(std::string_view option) const;
     std::optional<std::int64_t> integer(std::string_view option, std::int64_t minimum, std::int64_t maximum) const;
+    /// `expected` says of which numbers `inside` is true: "a number above 0".
+    std::optional<double> real(std::string_view option, std::string_view expected, bool (*inside)(double)) const;
     /// A comma list without empty or unknown entries.
     std::set<std::string> list(std::string_view option, std::span<const std::string_view> known) const;
 };

@@ -47,7 +47,8 @@ int main(int argc, char** argv) {
         code = fail(1, "something failed without saying what.");
     }
     // Output that could not be written (a full disk behind a redirection) is a failure too.
-    if (std::fflush(stdout) != 0 && code == 0) code = fail(1, "standard output could not be written.");
+    const bool whole = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;  // a long text fails before the flush
+    if (!whole && code == 0) code = fail(1, "standard output could not be written.");
     // Not by way of exit(): the destructors of libtorch's tables take long, and all that was ours is closed by now.
     std::_Exit(code);
 }

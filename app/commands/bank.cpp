@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 
 #include "app/commands/enginecall.h"
@@ -94,10 +93,6 @@ void requireWritable(const std::filesystem::path& file) {
 
 std::shared_ptr<const compute::Tokenizer> tokenizerFrom(const Arguments& arguments) {
     return arguments.has("--tokenizer") ? compute::openTokenizer(arguments.required("--tokenizer")) : nullptr;
-}
-
-void print(const OrderedJson& json) {
-    std::fputs((json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n").c_str(), stdout);
 }
 
 /// What a prior or a bank adds up to; ratios follow from it.

@@ -13,7 +13,7 @@ namespace counterpoint::app {
 namespace {
 
 /// Names that are kept for commands to come, so that none of them is ever taken for a file.
-constexpr std::array<std::string_view, 4> kReserved{"score", "route", "render", "sweep"};
+constexpr std::array<std::string_view, 3> kReserved{"score", "render", "sweep"};
 
 /// "--out DIR"
 std::string written(const Option& option) {
@@ -27,8 +27,7 @@ std::string usageLine(const Command& command) {
     if (!command.name.empty()) line.append(" ").append(command.name);
     if (!command.words.empty()) line.append(" ").append(command.words);
     for (const Option& option : command.options) {
-        const bool needed = option.name == "--out";
-        line.append(needed ? " " : " [").append(written(option)).append(needed ? "" : "]");
+        line.append(option.needed ? " " : " [").append(written(option)).append(option.needed ? "" : "]");
     }
     return line;
 }
@@ -66,7 +65,7 @@ std::string secondWords(std::string_view word) {
 
 std::span<const Command> commands() {
     static constexpr std::array kRunOptions{
-        Option{"--out", "DIR", "the run directory: new, empty or an earlier run's"},
+        Option{"--out", "DIR", "the run directory: new, empty or an earlier run's", true},
         kDeviceOption,
         kDtypeOption,
         kThreadsOption,
@@ -82,7 +81,7 @@ std::span<const Command> commands() {
                                       "the model directory whose tokenizer reads the bank's texts"};
     static constexpr std::array kReportOptions{tokenizer};
     static constexpr std::array kCompressOptions{
-        Option{"--out", "FILE", "the compressed bank, another file than BANK: .bank.safetensors or .bank.json"},
+        Option{"--out", "FILE", "the compressed bank, another file than BANK: .bank.safetensors or .bank.json", true},
         Option{
             "--level", "N",
             "1: a sign a token and one scale; 2 (the default): and alike priors of one task and context joined; 3: "
@@ -91,6 +90,18 @@ std::span<const Command> commands() {
         Option{"--session", "FILE",
                "a session that uses BANK: it is decoded, and KL of every level is measured on it beside its bounds"},
         tokenizer,
+    };
+    static constexpr std::array kRouteOptions{
+        Option{"--rho", "R", "coupling within a window, 0 to 1", true},
+        Option{"--alpha", "A", "opposition across a pair of windows, 0 to 1", true},
+        Option{"--window", "W", "positions of a window", true},
+        Option{"--draws", "D", "times that the noise is drawn: 2 to 1000000", true},
+        Option{"--seed", "S", "of the noise (7)"},
+        Option{"--source", "NAME", "whose router logits (the base's)"},
+        Option{"--router-temperature", "T", "the router's logits are divided by it (1); it changes the law of a token"},
+        Option{"--capacity", "C", "what an expert can take, in parts of an even share (1)"},
+        Option{"--pairs", "FILE", "pairs of windows as JSON, such as [[0,1],[2,3]] (consecutive ones)"},
+        Option{"--threads", "N", "threads (all cores)"},
     };
     static constexpr std::array kWindowOptions{
         Option{"--screenshot", "FILE", "no window: its picture after the session's run, as PNG"},
@@ -111,6 +122,10 @@ std::span<const Command> commands() {
         Command{"replay", "DIR", 1, 1, kReplayOptions,
                 "Decodes a run again and says whether it is identical, within tolerance, or where it diverges.",
                 replayCommand},
+        Command{
+            "route", "RECORDING|RUN", 1, 1, kRouteOptions,
+            "Says, as JSON, what coupled routing noise does to stored router logits: coherence, load and their errors.",
+            routeCommand},
         Command{
             "bank report", "BANK", 1, 1, kReportOptions,
             "Says of every prior of a bank, as JSON: support, scale, eta, and what one bit a token costs and saves.",

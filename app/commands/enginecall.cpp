@@ -49,6 +49,11 @@ void ProgressLine::erase() {
     m_shown = false;
 }
 
+void print(const compute::OrderedJson& json) {
+    using Json = compute::OrderedJson;
+    std::fputs((json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n").c_str(), stdout);
+}
+
 void tell(std::string_view kind, const std::vector<std::string>& sentences) {
     for (const std::string& sentence : sentences)
         std::fprintf(stderr, "counterpoint: %.*s: %s\n", static_cast<int>(kind.size()), kind.data(),

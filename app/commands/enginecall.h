@@ -1,5 +1,6 @@
 #pragma once
-// What the commands that decode share: their options, and progress on standard error when a person is watching it.
+// What commands share: the options of those that decode, progress on standard error when a person is watching it,
+// what they print.
 // Thread: main.
 
 #include "app/arguments.h"
@@ -30,6 +31,8 @@ class ProgressLine {
     bool m_terminal, m_shown = false;
 };
 
+/// The report of a command, on standard output.
+void print(const compute::OrderedJson& json);
 /// "counterpoint: warning: …" (or "notice") on standard error, one line each.
 void tell(std::string_view kind, const std::vector<std::string>& sentences);
 

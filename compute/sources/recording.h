@@ -37,7 +37,7 @@ struct Recording {
     std::vector<TokenId> tokens;          ///< [T], T >= 1
     std::vector<RecordedSource> sources;  ///< the base first, then by name; all of one width V
     std::filesystem::path tokenizer;      ///< as the file names it, resolved; empty: none
-    const RecordedSource* find(const std::string& name) const;
+    COUNTERPOINT_API const RecordedSource* find(const std::string& name) const;
     std::int64_t width() const { return sources.front().logits.shape[1]; }
 };
 

@@ -16,10 +16,11 @@ class TestCommandLine : public QObject {
             QVERIFY(help.err.isEmpty());
             for (const char* part :
                  {"counterpoint run SESSION --out DIR", "counterpoint replay DIR", "counterpoint bank report BANK",
-                  "counterpoint bank compress BANK --out FILE", "--screenshot FILE", "--device",
+                  "counterpoint bank compress BANK --out FILE", "--screenshot FILE",
+                  "counterpoint route RECORDING|RUN --rho R --alpha A --window W --draws D [--seed S]", "--device",
                   "--dtype", "--threads", "--dump", "--figures", "1 to 16384 each", "Exit codes"})
                 QVERIFY2(help.out.contains(part), part);
-            for (const char* later : {"counterpoint score", "counterpoint route", "counterpoint sweep"})
+            for (const char* later : {"counterpoint score", "counterpoint sweep"})
                 QVERIFY2(!help.out.contains(later), later);
             const Finished version = runProgram({QStringLiteral("--version")}, {home});
             COMPARE_CODE(version, 0);
@@ -54,9 +55,34 @@ class TestCommandLine : public QObject {
         };
         row("a command of another version", "score s.json --texts a --out b", "score");
         row("version with more", "--version extra", "extra");
+<<<<<<< HEAD
         row("route", "route r --rho 0.5", "route");
         row("bank alone", "bank", "'bank' is followed by report or compress");
         row("bank of another word", "bank show b", "'bank' is followed by report or compress, not by 'show'");
+=======
+        const QByteArray dials = "route r --rho 0.5 --alpha 0.5 --window 8 --draws 9 ";
+        row("route without recording", "route --rho 0.5", "usage: counterpoint route RECORDING|RUN --rho R");
+        row("route without rho", "route r --alpha 0.5 --window 8 --draws 9", "--rho is needed");
+        row("route without alpha", "route r --rho 0.5 --window 8 --draws 9", "--alpha is needed");
+        row("route without window", "route r --rho 0.5 --alpha 0.5 --draws 9", "--window is needed");
+        row("route without draws", "route r --rho 0.5 --alpha 0.5 --window 8", "--draws is needed");
+        row("route, rho", "route r --rho 1.01 --alpha 0.5", "--rho takes a number from 0 to 1, not '1.01'");
+        row("route, rho that is none", "route r --rho nan --alpha 0.5", "--rho takes a number from 0 to 1, not 'nan'");
+        row("route, rho with a comma", "route r --rho 0,5 --alpha 0.5", "--rho takes a number from 0 to 1, not '0,5'");
+        row("route, alpha", "route r --rho 1 --alpha -0.1", "--alpha takes a number from 0 to 1, not '-0.1'");
+        row("route, window 0", "route r --rho 0 --alpha 1 --window 0 --draws 9",
+            "--window takes a whole number from 1");
+        row("route, one draw", "route r --rho 0 --alpha 1 --window 8 --draws 1", "--draws takes a whole number from 2");
+        row("route, seed", dials + "--seed -1", "--seed");
+        row("route, temperature 0", dials + "--router-temperature 0", "--router-temperature takes a number above 0");
+        row("route, temperature inf", dials + "--router-temperature inf", "not 'inf'");
+        row("route, capacity", dials + "--capacity -1", "--capacity takes a number above 0, not '-1'");
+        row("route, threads", dials + "--threads 0", "--threads");
+        row("route, no source", dials + "--source=", "--source");
+        row("route, no pairs", dials + "--pairs=", "--pairs");
+        row("bank alone", "bank", "'bank'");
+        row("bank of another word", "bank show b", "'bank show'");
+>>>>>>> db1b9b1 (counterpoint route: what the dials of R11 do to stored router logits, as JSON; a report that a full disk cuts off is an error whatever its length)
         row("bank report without bank", "bank report", "usage");
         row("bank report of two", "bank report a b", "usage");
         row("bank compress without --out", "bank compress b", "--out");

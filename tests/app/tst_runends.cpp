@@ -1,11 +1,7 @@
 // How a `run` ends that does not go as it should: a signal, figures that cannot be written, an earlier run in its
 // folder, names that cannot be.
 
-#include <pty.h>
-#include <unistd.h>
-
-#include <csignal>
-
+#include "tests/app/terminal.h"
 #include "tests/app/trio.h"
 
 using namespace counterpoint::tests;
@@ -15,6 +11,7 @@ class TestRunEnds : public QObject {
     QTemporaryDir m_scratch;
     QString path(const QString& name) const { return m_scratch.filePath(name); }
 
+<<<<<<< HEAD
     /// SIGINT as soon as the terminal that the program speaks to has shown `when`; what it showed by its end, with exit
     /// code 1.
     static QByteArray interrupted(const QStringList& arguments, const QByteArray& when) {
@@ -38,6 +35,12 @@ class TestRunEnds : public QObject {
         process.waitForFinished();
         const bool as = signalled && process.exitStatus() == QProcess::NormalExit && process.exitCode() == 1;
         return as ? shown : "not as a signal ends it: " + shown;
+=======
+    static QByteArray interruptedRun(const QString& session, const QString& out, const QByteArray& when,
+                                     const QStringList& options = {}) {
+        return interruptedProgram(QStringList{QStringLiteral("run"), session, QStringLiteral("--out"), out} + options,
+                                  when);
+>>>>>>> db1b9b1 (counterpoint route: what the dials of R11 do to stored router logits, as JSON; a report that a full disk cuts off is an error whatever its length)
     }
     static QByteArray interruptedRun(const QString& session, const QString& out, const QByteArray& when,
                                      const QStringList& options = {}) {
