@@ -55,11 +55,8 @@ class TestCommandLine : public QObject {
         };
         row("a command of another version", "score s.json --texts a --out b", "score");
         row("version with more", "--version extra", "extra");
-<<<<<<< HEAD
-        row("route", "route r --rho 0.5", "route");
         row("bank alone", "bank", "'bank' is followed by report or compress");
         row("bank of another word", "bank show b", "'bank' is followed by report or compress, not by 'show'");
-=======
         const QByteArray dials = "route r --rho 0.5 --alpha 0.5 --window 8 --draws 9 ";
         row("route without recording", "route --rho 0.5", "usage: counterpoint route RECORDING|RUN --rho R");
         row("route without rho", "route r --alpha 0.5 --window 8 --draws 9", "--rho is needed");
@@ -80,9 +77,6 @@ class TestCommandLine : public QObject {
         row("route, threads", dials + "--threads 0", "--threads");
         row("route, no source", dials + "--source=", "--source");
         row("route, no pairs", dials + "--pairs=", "--pairs");
-        row("bank alone", "bank", "'bank'");
-        row("bank of another word", "bank show b", "'bank show'");
->>>>>>> db1b9b1 (counterpoint route: what the dials of R11 do to stored router logits, as JSON; a report that a full disk cuts off is an error whatever its length)
         row("bank report without bank", "bank report", "usage");
         row("bank report of two", "bank report a b", "usage");
         row("bank compress without --out", "bank compress b", "--out");

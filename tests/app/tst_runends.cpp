@@ -11,40 +11,10 @@ class TestRunEnds : public QObject {
     QTemporaryDir m_scratch;
     QString path(const QString& name) const { return m_scratch.filePath(name); }
 
-<<<<<<< HEAD
-    /// SIGINT as soon as the terminal that the program speaks to has shown `when`; what it showed by its end, with exit
-    /// code 1.
-    static QByteArray interrupted(const QStringList& arguments, const QByteArray& when) {
-        int terminal = -1, side = -1;
-        if (openpty(&terminal, &side, nullptr, nullptr, nullptr) != 0) return "no terminal";
-        QProcess process;
-        process.setProcessEnvironment(bareEnvironment());
-        process.setChildProcessModifier([side] { dup2(side, STDERR_FILENO); });
-        process.start(programPath(), arguments);
-        const bool started = process.waitForStarted();
-        close(side);
-        QByteArray shown;
-        char byte = 0;
-        bool signalled = false;
-        while (started && read(terminal, &byte, 1) == 1) {
-            shown += byte;
-            if (!signalled && shown.contains(when))
-                signalled = kill(static_cast<pid_t>(process.processId()), SIGINT) == 0;
-        }
-        close(terminal);
-        process.waitForFinished();
-        const bool as = signalled && process.exitStatus() == QProcess::NormalExit && process.exitCode() == 1;
-        return as ? shown : "not as a signal ends it: " + shown;
-=======
     static QByteArray interruptedRun(const QString& session, const QString& out, const QByteArray& when,
                                      const QStringList& options = {}) {
         return interruptedProgram(QStringList{QStringLiteral("run"), session, QStringLiteral("--out"), out} + options,
                                   when);
->>>>>>> db1b9b1 (counterpoint route: what the dials of R11 do to stored router logits, as JSON; a report that a full disk cuts off is an error whatever its length)
-    }
-    static QByteArray interruptedRun(const QString& session, const QString& out, const QByteArray& when,
-                                     const QStringList& options = {}) {
-        return interrupted(QStringList{QStringLiteral("run"), session, QStringLiteral("--out"), out} + options, when);
     }
 
   private Q_SLOTS:
@@ -182,9 +152,9 @@ class TestRunEnds : public QObject {
         const QString file = writeSession(path(QStringLiteral("bank.session.json")), session);
         const QString out = path(QStringLiteral("b.bank.safetensors"));
         const QByteArray shown =
-            interrupted({QStringLiteral("bank"), QStringLiteral("compress"), path(QStringLiteral("a.bank.json")),
-                         QStringLiteral("--session"), file, QStringLiteral("--out"), out},
-                        when);
+            interruptedProgram({QStringLiteral("bank"), QStringLiteral("compress"), path(QStringLiteral("a.bank.json")),
+                                QStringLiteral("--session"), file, QStringLiteral("--out"), out},
+                               when);
         QVERIFY2(shown.contains("stopped by a signal; nothing was written") && !shown.startsWith("not as"),
                  shown.constData());
         QVERIFY(!QFile::exists(out));
