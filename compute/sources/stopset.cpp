@@ -53,8 +53,7 @@ std::vector<TokenId> statedStopIds(const std::filesystem::path& directory, const
             ids.insert(id);
         // The tokenizer's own begins a text; this one is only held against the vocabulary.
         (void)statedIds(config, "bos_token_id", tokenizer, where, [&](const std::string& stranger) {
-            notices.push_back(where + ": bos_token_id " + stranger + " is not used, since the vocabulary of " +
-                              std::to_string(tokenizer.size()) + " ids has no token of that id");
+            notices.push_back(bosLeftOut(where, "bos_token_id", stranger, tokenizer));
         });
     }
     if (const std::optional<TokenId> eos = tokenizer.eos()) ids.insert(*eos);

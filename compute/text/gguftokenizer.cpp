@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <unordered_map>
 
 #include "compute/error.h"
 #include "compute/printable.h"
@@ -31,6 +32,12 @@ std::string withSpaces(const std::string& piece) { return replaced(piece, occurr
 
 std::string inQuotes(std::string_view text) { return std::string("'").append(shortened(text)).append("'"); }
 
+/// "77" for 77.0.
+std::string plain(double number) {
+    const bool whole = std::abs(number) < 1e15 && number == std::floor(number);
+    return whole ? std::to_string(static_cast<std::int64_t>(number)) : std::to_string(number);
+}
+
 /// The tables of the file, checked for their lengths.
 struct Tables {
     explicit Tables(const Gguf& gguf) : tokens(gguf.texts(kKey + "tokens")) {
@@ -40,11 +47,17 @@ struct Tables {
         if (tokens.size() > kMaxSize)
             gguf.fail("the vocabulary is too large", "at most " + std::to_string(kMaxSize) + " tokens",
                       std::to_string(tokens.size()));
-        for (const double kind : gguf.numbers(kKey + "token_type"))
-            kinds.push_back(kind >= kNormal && kind <= kByte ? static_cast<int>(kind) : kNormal);
+        for (const double kind : gguf.numbers(kKey + "token_type")) {
+            // llama.cpp takes any other for a token without a text, which is not what a file means that has one.
+            if (!(kind >= kNormal && kind <= kByte && kind == std::floor(kind)))
+                gguf.fail("token " + std::to_string(kinds.size()) + " is of no known type",
+                          "1 to 6 in " + kKey + "token_type", plain(kind));
+            kinds.push_back(static_cast<int>(kind));
+        }
         if (kinds.empty()) kinds.assign(tokens.size(), kNormal);
         scores = gguf.numbers(kKey + "scores");
         requireLength(gguf, "token_type", kinds.size());
+        requireOnce(gguf);
         if (!scores.empty()) requireLength(gguf, "scores", scores.size());
         if (!std::all_of(scores.begin(), scores.end(), [](double score) { return std::isfinite(score); }))
             gguf.fail("a score in " + kKey + "scores is not a finite number");
@@ -53,6 +66,14 @@ struct Tables {
         if (found != tokens.size())
             gguf.fail("the list " + kKey + key + " does not fit the tokens", std::to_string(tokens.size()) + " entries",
                       std::to_string(found));
+    }
+    /// A text names one token, as llama.cpp insists on too; no text is no name.
+    void requireOnce(const Gguf& gguf) const {
+        std::unordered_map<std::string_view, std::size_t> first;
+        for (std::size_t i = 0; i < tokens.size(); ++i)
+            if (const auto [at, fresh] = first.emplace(tokens[i], i); !fresh && !tokens[i].empty())
+                gguf.fail("tokens " + std::to_string(at->second) + " and " + std::to_string(i) + " have one text", {},
+                          inQuotes(tokens[i]), "convert the model again");
     }
     std::vector<std::string_view> tokens;
     std::vector<int> kinds;
@@ -121,13 +142,23 @@ class Builder {
         return high == std::string_view::npos || low == std::string_view::npos ? -1 : static_cast<int>(high * 16 + low);
     }
 
+    /// Nothing where the file states none, and where the vocabulary has none of that id (ggufStopIds() says so).
     std::optional<TokenId> idAt(const std::string& name) const {
-        const std::optional<std::int64_t> id = m_gguf.integer(kKey + name);
-        if (!id || isNone(*id)) return std::nullopt;
-        if (*id < 0 || *id >= static_cast<std::int64_t>(m_tables.tokens.size()))
-            m_gguf.fail("the key " + kKey + name + " is no token", "0 to " + std::to_string(m_tables.tokens.size() - 1),
-                        std::to_string(*id));
-        return static_cast<TokenId>(*id);
+        const std::int64_t id = m_gguf.integer(kKey + name).value_or(-1);
+        const bool token = id >= 0 && id < static_cast<std::int64_t>(m_vocabulary.entries.size()) &&
+                           m_vocabulary.entries[static_cast<std::size_t>(id)].token;
+        return token ? std::optional(static_cast<TokenId>(id)) : std::nullopt;
+    }
+
+    /// What stands for a text that the vocabulary cannot tell; one that is no token is not left out.
+    std::optional<TokenId> unknown() const {
+        const std::string key = kKey + "unknown_token_id";
+        const std::optional<TokenId> id = idAt("unknown_token_id");
+        const std::int64_t stated = m_gguf.integer(key).value_or(-1);
+        if (!id && !isNone(stated))
+            m_gguf.fail("the key " + key + " is no token", "0 to " + std::to_string(m_tables.tokens.size() - 1),
+                        std::to_string(stated));
+        return id;
     }
 
     /// BOS and EOS are control tokens, of whatever kind the file calls them: without bytes, found in a text only where
@@ -183,12 +214,12 @@ class Builder {
             const std::string escaped = replaced(word.text, occurrences(word.text, " "), kSpaceMark);
             word.text = std::string(prefix ? kSpaceMark : "").append(escaped);
         };
-        return finish({.model = std::make_unique<const ScoredBpe>(m_gguf.where(), std::move(pieces), m_bytes,
-                                                                  idAt("unknown_token_id")),
-                       .normalizer = escape,
-                       .preTokenizer = [](std::vector<Word> words) { return words; },
-                       .raw = {},
-                       .normalized = {}});
+        return finish(
+            {.model = std::make_unique<const ScoredBpe>(m_gguf.where(), std::move(pieces), m_bytes, unknown()),
+             .normalizer = escape,
+             .preTokenizer = [](std::vector<Word> words) { return words; },
+             .raw = {},
+             .normalized = {}});
     }
 
     std::shared_ptr<const Tokenizer> byteLevel() {
@@ -238,14 +269,16 @@ std::shared_ptr<const Tokenizer> openGgufTokenizer(const Gguf& gguf) { return Bu
 
 std::vector<TokenId> ggufStopIds(const Gguf& gguf, const Tokenizer& tokenizer, std::vector<std::string>& notices) {
     std::set<TokenId> ids;
-    if (tokenizer.eos()) ids.insert(*tokenizer.eos());
-    for (const char* name : {"eot_token_id", "eom_token_id"}) {
+    for (const char* name : {"eos_token_id", "eot_token_id", "eom_token_id", "bos_token_id"}) {
         const auto id = gguf.integer(kKey + name);
         if (!id || isNone(*id)) continue;
-        if (*id >= 0 && *id < tokenizer.size() && tokenizer.isToken(static_cast<TokenId>(*id)))
+        const bool token = *id >= 0 && *id < tokenizer.size() && tokenizer.isToken(static_cast<TokenId>(*id)),
+                   begins = name == std::string_view("bos_token_id");
+        if (!token)
+            notices.push_back(
+                (begins ? bosLeftOut : stopIdLeftOut)(gguf.where(), kKey + name, std::to_string(*id), tokenizer));
+        else if (!begins)
             ids.insert(static_cast<TokenId>(*id));
-        else
-            notices.push_back(stopIdLeftOut(gguf.where(), kKey + name, std::to_string(*id), tokenizer));
     }
     return {ids.begin(), ids.end()};
 }

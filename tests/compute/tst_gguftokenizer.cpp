@@ -248,13 +248,6 @@ class TestGgufTokenizer : public QObject, Scratch {
         QCOMPARE(show(tokenizer(tokens)->encode("xabc")), show({kSpace, 271, 272}));
     }
 
-    /// Of pieces with one text the first counts.
-    void piecesOfOneText() {
-        GgufTokens tokens = small();
-        tokens.add("ab", GgufTokens::kNormal, -1);
-        QCOMPARE(show(tokenizer(tokens)->encode("ab")), show({kSpace, kAB}));
-    }
-
     /// What a byte is called is no piece of a text, and what has neither piece nor bytes is the unknown token.
     void bytesAreNoPieces() {
         GgufTokens tokens = small();
@@ -291,16 +284,19 @@ class TestGgufTokenizer : public QObject, Scratch {
         QCOMPARE(show(ggufStopIds(*gguf, *openGgufTokenizer(*gguf), notices)), QString("2 268"));
         QVERIFY(notices.empty());
     }
-    void stopTokenOutsideTheVocabulary() {
-        const auto gguf = written(small(), [](GgufWriter& w) {
-            w.whole("tokenizer.ggml.eos_token_id", 2);
-            w.whole("tokenizer.ggml.eot_token_id", 269);
-        });
-        std::vector<std::string> notices;
-        QCOMPARE(show(ggufStopIds(*gguf, *openGgufTokenizer(*gguf), notices)), QString("2"));
-        QVERIFY(notices == std::vector<std::string>{
-                               gguf->where() + ": tokenizer.ggml.eot_token_id 269 is left out of the "
-                                               "stop tokens, since the vocabulary of 269 ids has no token of that id"});
+    /// As in a model directory: left out, but never unsaid. 267 is a hole.
+    void namedTokensOutsideTheVocabulary() {
+        for (const auto& [key, id] :
+             {std::pair("eot", 269U), std::pair("eos", 70000U), std::pair("eos", 267U), std::pair("bos", 269U)}) {
+            const std::string name = "tokenizer.ggml." + std::string(key) + "_token_id";
+            const auto gguf = written(small(), [&, id = id](GgufWriter& w) { w.whole(name, id); });
+            const auto t = openGgufTokenizer(*gguf);
+            std::vector<std::string> notices;
+            QVERIFY(ggufStopIds(*gguf, *t, notices).empty() && !t->bos() && !t->addsBos() && !t->eos());
+            const std::string so = name.find("bos") < name.size() ? "not used" : "left out of the stop tokens";
+            const std::string why = ", since the vocabulary of 269 ids has no token of that id";
+            QVERIFY(notices == std::vector{gguf->where() + ": " + name + " " + std::to_string(id) + " is " + so + why});
+        }
     }
 
     void refused_data() {
@@ -341,8 +337,15 @@ class TestGgufTokenizer : public QObject, Scratch {
             [](GgufTokens& t, GgufWriter&) { t.tokens[3] = "<0xZZ>"; });
         row("not UTF-8", "token 260 is not valid UTF-8", [](GgufTokens& t, GgufWriter&) { t.tokens[260] = "\xFF"; });
         row("a control without a name", "token 1 has no name", [](GgufTokens& t, GgufWriter&) { t.tokens[1] = ""; });
-        row("BOS is no token", "the key tokenizer.ggml.bos_token_id is no token (expected 0 to 268, found 269)",
-            [](GgufTokens&, GgufWriter& w) { w.whole("tokenizer.ggml.bos_token_id", 269); });
+        row("the unknown token is none",
+            "the key tokenizer.ggml.unknown_token_id is no token (expected 0 to 268, found 269)",
+            [](GgufTokens&, GgufWriter& w) { w.whole("tokenizer.ggml.unknown_token_id", 269); });
+        row("two tokens of one text", "tokens 263 and 269 have one text (found 'ab'); convert the model again",
+            [](GgufTokens& t, GgufWriter&) { t.add("ab"); });
+        row("a type that is none",
+            "token 260 is of no known type (expected 1 to 6 in tokenizer.ggml.token_type, found 77)",
+            [](GgufTokens& t, GgufWriter&) { t.kinds[260] = 77; });
+        row("a type of 0", "token 260 is of no known type", [](GgufTokens& t, GgufWriter&) { t.kinds[260] = 0; });
         row("white space removed", "this tokenizer removes white space, which is not supported",
             [](GgufTokens&, GgufWriter& w) { w.flag("tokenizer.ggml.remove_extra_whitespaces", true); });
     }
