@@ -41,7 +41,7 @@ float readCap(const ConfigReader& config, const char* key, double initial) {
     return initial > 0.0 || config.find(key) != nullptr ? static_cast<float>(config.positive(key, initial)) : 0.0f;
 }
 
-Shape gemmaShape(const ConfigReader& config, std::string_view name, double attentionCap, double logitCap) {
+Shape gemmaShape(const ConfigReader& config, std::string_view name, double logitCap) {
     refuseForeign(config, {"query_pre_attn_scalar", "attn_logit_softcapping", "final_logit_softcapping",
                            "attention_bias", "rope_local_base_freq", "partial_rotary_factor"});
     Shape s = readSizes(config, name, {.headDim = 256, .tiedHead = true});
@@ -49,14 +49,14 @@ Shape gemmaShape(const ConfigReader& config, std::string_view name, double atten
     s.normPlusOne = true;
     s.embeddingScale = std::sqrt(static_cast<double>(s.hidden));
     s.attentionScale = static_cast<float>(1.0 / std::sqrt(config.positive("query_pre_attn_scalar", 256.0)));
-    s.attentionCap = readCap(config, "attn_logit_softcapping", attentionCap);
     s.logitCap = readCap(config, "final_logit_softcapping", logitCap);
     s.queryKeyValueBias = s.outputBias = config.flag("attention_bias", false);
     return s;
 }
 
 Shape gemma2Shape(const ConfigReader& config) {
-    Shape s = gemmaShape(config, kGemma2.name, 50.0, 30.0);
+    Shape s = gemmaShape(config, kGemma2.name, 30.0);
+    s.attentionCap = readCap(config, "attn_logit_softcapping", 50.0);
     s.rotaries = {readRotary(config, s)};
     s.kinds = readKinds(config, s, readWindow(config, 4096), [](std::int64_t i) { return i % 2 == 0; });
     return s;
@@ -81,8 +81,10 @@ Rotary gemma3Rotary(const ConfigReader& config, Shape& shape, bool sliding) {
                       defaults);
 }
 
+/// Its scores have no cap: where a file states attn_logit_softcapping all the same, neither transformers nor llama.cpp
+/// follows it.
 Shape gemma3Shape(const ConfigReader& config) {
-    Shape s = gemmaShape(config, kGemma3.name, 0.0, 0.0);
+    Shape s = gemmaShape(config, kGemma3.name, 0.0);
     s.rotaries = {gemma3Rotary(config, s, false), gemma3Rotary(config, s, true)};
     const std::int64_t pattern = config.count("sliding_window_pattern", 4096, 6), window = readWindow(config, 4096);
     const auto slides = [=](std::int64_t i) { return (i + 1) % pattern != 0; };

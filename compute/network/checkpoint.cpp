@@ -137,8 +137,19 @@ class Loader {
             result.notices.push_back(std::to_string(m_converted) + " matrices were converted to " +
                                      std::string(typeName(*m_asked)) + " (the files hold " + m_convertedFrom + ")");
         std::vector<std::string> unused;
-        for (const auto& [name, tensor] : m_tensors)
-            if (!m_used.contains(name) && !isConstant(name)) unused.push_back(tensor.name);
+        for (const auto& [name, tensor] : m_tensors) {
+            if (m_used.contains(name) || isConstant(name)) continue;
+            if (!standsApart(name, result.weights.shape.layers))
+                throw Error({.where = tensor.file->path().string(),
+                             .what = "tensor '" + tensor.name +
+                                     "' would change what the model computes, and this architecture, as it is "
+                                     "configured, has no such tensor",
+                             .expected = {},
+                             .found = {},
+                             .advice = "the weights are of another model or in need of another program",
+                             .details = {}});
+            unused.push_back(tensor.name);
+        }
         if (!unused.empty())
             result.notices.push_back("not used, since this architecture has no such tensor: " + unused.front() +
                                      (unused.size() > 1 ? " and " + std::to_string(unused.size() - 1) + " more" : ""));
@@ -161,6 +172,16 @@ class Loader {
     bool isConstant(const std::string& name) const {
         const auto ends = [&](std::string_view ending) { return !ending.empty() && name.ends_with(ending); };
         return ends("rotary_emb.inv_freq") || std::ranges::any_of(m_architecture.names.masks, ends);
+    }
+
+    /// Of a part beside the language model (a tower of its own, layers beyond the last), and not of what is computed.
+    bool standsApart(const std::string& name, std::int64_t layers) const {
+        const std::string_view prefix = m_architecture.prefix, pattern = m_architecture.names.attentionNorm;
+        for (const std::string_view stem : {std::string_view("blk."), pattern.substr(0, pattern.find('{')),
+                                            pattern.substr(0, pattern.find('{')).substr(prefix.size())})
+            if (name.starts_with(stem)) return std::strtoll(name.c_str() + stem.size(), nullptr, 10) >= layers;
+        const std::string_view inner = std::string_view(name).substr(name.starts_with(prefix) ? prefix.size() : 0);
+        return std::ranges::count(inner, '.') > 1;
     }
 
     std::shared_ptr<const void> copy(const TensorView& tensor, WeightType stored, WeightType type) {

@@ -1,7 +1,8 @@
 #pragma once
 // The tensors of a model directory or a GGUF file -> Weights: every tensor of the architecture found by name, its shape
 // checked, its bytes used in place where the dtype asked for is the file's (HAZARDS A9, A10, A12). Errors: Error naming
-// file and tensor, with both shapes; a dtype that cannot be used by its name. Thread: any.
+// file and tensor, with both shapes; a dtype that cannot be used by its name; a tensor that no one uses and that is of
+// the model's own ends or layers, since what it holds would change the arithmetic. Thread: any.
 
 #include <filesystem>
 #include <map>
@@ -32,7 +33,7 @@ struct Checkpoint {
     std::int64_t bytes = 0;            ///< of the weights as held; a tied head counts once
     WeightType type{};                 ///< of the embedding; a device computes in it
     std::vector<WeightType> types;     ///< of the matrices, each once, in the order they were read
-    std::vector<std::string> notices;  ///< a tied head that is not what it seems, conversions, tensors that no one uses
+    std::vector<std::string> notices;  ///< a tied head that is not what it seems, conversions, parts not used
 };
 
 /// dtype: empty (the files' own), "float32", "bfloat16" or "float16". Cancelled: no value.

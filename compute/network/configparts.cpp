@@ -252,7 +252,7 @@ void refuseForeign(const ConfigReader& config, std::initializer_list<std::string
         if (value == nullptr || std::find(known.begin(), known.end(), name) != known.end()) continue;
         const std::string what = config.quoted(key) + " is not supported by this architecture";
         if (neutral == ForeignKey::One && *value != 1) config.refuse(what, "1 or none", value->dump());
-        if (neutral == ForeignKey::Absent) config.refuse(what, "none", value->dump());
+        if (neutral == ForeignKey::Absent) config.refuse(what, "none", shown(*value));
         if (neutral == ForeignKey::False && config.flag(key.c_str(), false)) config.refuse(what, "false", "true");
         if (neutral == ForeignKey::True && !config.flag(key.c_str(), true)) config.refuse(what, "true", "false");
         if (neutral == ForeignKey::NoExperts && *value != 0 && *value != 1)

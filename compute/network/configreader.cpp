@@ -1,16 +1,18 @@
 #include "compute/network/configreader.h"
 
+#include <cmath>
+
 #include "compute/error.h"
 #include "compute/printable.h"
 
 namespace counterpoint::network {
-namespace {
 
 std::string shown(const compute::Json& value) {
+    const double number = value.is_number_float() ? value.get<double>() : 0.0;
+    if (std::isnan(number)) return "nan";
+    if (std::isinf(number)) return number > 0.0 ? "inf" : "-inf";
     return compute::shortened(value.dump(-1, ' ', false, compute::Json::error_handler_t::replace));
 }
-
-}  // namespace
 
 std::string ConfigReader::name(std::string_view key) const {
     if (m_names == nullptr) return std::string(key);
@@ -56,7 +58,7 @@ double ConfigReader::positive(const char* key, double initial) const {
     if (value == nullptr) return initial;
     // What is beyond is a mistake, and would become 0 or infinity in the arithmetic.
     constexpr double kLeast = 1e-30, kMost = 1e30;
-    if (!value->is_number() || value->get<double>() < kLeast || value->get<double>() > kMost)
+    if (!value->is_number() || !(value->get<double>() >= kLeast && value->get<double>() <= kMost))
         refuse(named(key), "a number above 0, from 1e-30 to 1e30", shown(*value));
     return value->get<double>();
 }

@@ -14,6 +14,9 @@ namespace counterpoint::network {
 /// What the file has in the place of a key, where it is no config.json: "hidden_size" -> "llama.embedding_length".
 using KeyNames = std::map<std::string, std::string, std::less<>>;
 
+/// A value for an error, as its file might have it; JSON itself has no word for a NaN ("nan") or an infinity ("inf").
+std::string shown(const compute::Json& value);
+
 class ConfigReader {
   public:
     /// `names` must outlive the reader; nullptr: keys stand in the file as they are.

@@ -20,18 +20,16 @@ const Architecture kGpt2Turned = [] {
 }();
 
 using Keys = std::pair<std::string_view, std::string_view>;
-constexpr std::array<Keys, 10> kGpt2Keys = {{{"hidden_size", "n_embd"},
-                                             {"intermediate_size", "n_inner"},
-                                             {"num_hidden_layers", "n_layer"},
-                                             {"num_attention_heads", "n_head"},
-                                             {"num_key_value_heads", ""},
-                                             {"max_position_embeddings", "n_positions"},
-                                             {"layer_norm_eps", "layer_norm_epsilon"},
-                                             {"partial_rotary_factor", ""},
-                                             {"attention_bias", ""},
-                                             {"mlp_bias", ""}}};
-constexpr std::array<Keys, 3> kNeoxKeys = {
-    {{"partial_rotary_factor", "rotary_pct"}, {"rope_theta", "rotary_emb_base"}, {"mlp_bias", ""}}};
+constexpr std::array<Keys, 8> kGpt2Keys = {{{"hidden_size", "n_embd"},
+                                            {"intermediate_size", "n_inner"},
+                                            {"num_hidden_layers", "n_layer"},
+                                            {"num_attention_heads", "n_head"},
+                                            {"num_key_value_heads", ""},
+                                            {"max_position_embeddings", "n_positions"},
+                                            {"layer_norm_eps", "layer_norm_epsilon"},
+                                            {"partial_rotary_factor", ""}}};
+constexpr std::array<Keys, 2> kNeoxKeys = {
+    {{"partial_rotary_factor", "rotary_pct"}, {"rope_theta", "rotary_emb_base"}}};
 
 const std::array<GgufRow, 8> kRows = {{{"llama", &kLlama, true},
                                        {"qwen2", &kQwen2},
@@ -73,13 +71,11 @@ constexpr std::array kKeys = {
     KeyRow{"sliding_window_pattern", "attention.sliding_window_pattern", Kind::ByHand},
     KeyRow{"factor", "rope.scaling.factor", Kind::ByHand},
     KeyRow{"original_max_position_embeddings", "rope.scaling.original_context_length", Kind::ByHand},
-    KeyRow{"attention_factor", "rope.scaling.attn_factor", Kind::ByHand},
+    KeyRow{"attention_factor", "rope.scaling.attn_factor", Kind::Number},
     KeyRow{"beta_fast", "rope.scaling.yarn_beta_fast", Kind::ByHand},
     KeyRow{"beta_slow", "rope.scaling.yarn_beta_slow", Kind::ByHand}};
 /// What tensors say.
-constexpr std::array<Keys, 3> kTold = {{{"vocab_size", "rows of token_embd.weight"},
-                                        {"attention_bias", "blk.0.attn_output.bias"},
-                                        {"mlp_bias", "blk.0.ffn_down.bias"}}};
+constexpr Keys kTold = {"vocab_size", "rows of token_embd.weight"};
 
 /// Keys of other families that change the arithmetic (HAZARDS A11, A13), and what would change nothing.
 constexpr std::array<std::pair<std::string_view, double>, 8> kForeign = {{{"logit_scale", 1.0},
@@ -105,8 +101,7 @@ class ConfigWriter {
         positions();
         windows();
         if (m_gguf.integer(m_prefix + "expert_count").value_or(0) > 1) whole("num_local_experts", "expert_count");
-        m_json["attention_bias"] = m_gguf.find("blk.0.attn_output.bias") != nullptr;
-        m_json["mlp_bias"] = m_gguf.find("blk.0.ffn_down.bias") != nullptr;
+        if (m_prefix == "gptneox.") m_json["attention_bias"] = false;  // what is there is added: addBiases()
         for (const auto& [usual, own] : m_row.keys) {
             const auto value = m_json.find(usual);
             if (value == m_json.end()) continue;
@@ -120,7 +115,7 @@ class ConfigWriter {
     KeyNames names() const {
         KeyNames names;
         for (const KeyRow& key : kKeys) names.emplace(key.config, m_prefix + key.gguf);
-        for (const auto& [key, tensor] : kTold) names.emplace(key, tensor);
+        names.insert(kTold);
         names.emplace("query_pre_attn_scalar", names.at("hidden_size") + " / " + names.at("num_attention_heads"));
         for (const auto& [usual, own] : m_row.keys)
             if (!own.empty()) names.emplace(own, names.at(std::string(usual)));
@@ -145,7 +140,7 @@ class ConfigWriter {
             const auto value = m_gguf.number(m_prefix + std::string(name));
             if (value && *value != neutral)
                 m_gguf.fail("the key " + m_prefix + std::string(name) + " is not supported by this architecture",
-                            "none", Json(*value).dump());
+                            "none", shown(*value));
         }
         for (const char* name : {"rope_factors_long.weight", "rope_factors_short.weight"})
             if (m_gguf.find(name) != nullptr)
@@ -187,8 +182,9 @@ class ConfigWriter {
         Json& scaling = m_json["rope_scaling"] = {{"rope_type", kind}};
         if (const auto factor = m_gguf.number(m_prefix + "rope.scaling.factor"); factor || older)
             scaling["factor"] = factor ? *factor : *older;
-        for (const auto& [to, from] : {std::pair("attention_factor", "rope.scaling.attn_factor"),
-                                       std::pair("beta_fast", "rope.scaling.yarn_beta_fast"),
+        else if (kind == "yarn")
+            scaling["factor"] = 1.0;  // and not what the lengths say
+        for (const auto& [to, from] : {std::pair("beta_fast", "rope.scaling.yarn_beta_fast"),
                                        std::pair("beta_slow", "rope.scaling.yarn_beta_slow")})
             if (const auto stated = m_gguf.number(m_prefix + from)) scaling[to] = *stated;
         if (const auto length = m_gguf.integer(m_prefix + "rope.scaling.original_context_length"))
@@ -217,6 +213,25 @@ class ConfigWriter {
     }
 };
 
+/// No key says which biases there are: beside those that the family always has, what the first layer holds. (The loader
+/// misses one that a later layer lacks, and refuses one that only a later layer has.)
+void addBiases(const Gguf& gguf, Shape& shape) {
+    const auto any = [&](std::initializer_list<std::string_view> names) {
+        return std::ranges::any_of(names, [&](std::string_view name) {
+            return gguf.find(std::string("blk.0.").append(name).append(".bias")) != nullptr;
+        });
+    };
+    shape.queryKeyValueBias |= any({"attn_q", "attn_k", "attn_v", "attn_qkv"});
+    shape.outputBias |= any({"attn_output"});
+    shape.mlpBias |= any({"ffn_gate", "ffn_up", "ffn_down"});
+}
+
+/// What a file states of the size of the turned channels comes on top of what its kind of scaling makes it, and where
+/// there is no scaling too; in a config.json it stands instead of yarn's.
+void stretch(const ConfigReader& config, Shape& shape) {
+    for (Rotary& rotary : shape.rotaries) rotary.factor *= config.positive("attention_factor", 1.0);
+}
+
 /// The file's own divisors of the rotary frequencies (Llama 3.1 and later).
 void divideFrequencies(const Gguf& gguf, Shape& shape) {
     const compute::GgufTensor* factors = gguf.find("rope_freqs.weight");
@@ -230,7 +245,7 @@ void divideFrequencies(const Gguf& gguf, Shape& shape) {
         float factor = 0;
         std::memcpy(&factor, factors->bytes.data() + i * sizeof(float), sizeof factor);
         if (!(factor > 0.0f) || !std::isfinite(factor))
-            gguf.fail("a factor in tensor 'rope_freqs.weight' is not usable", "a number above 0", Json(factor).dump());
+            gguf.fail("a factor in tensor 'rope_freqs.weight' is not usable", "a number above 0", shown(factor));
         rotary.frequencies[i] /= static_cast<double>(factor);
     }
     rotary.scaling = "factors of the file";
@@ -253,10 +268,13 @@ Config readGgufConfig(const Gguf& gguf) {
     ConfigWriter writer(gguf, row);
     const Json json = writer.write();
     const KeyNames names = writer.names();
-    Config config{row.architecture, row.architecture->shape({json, gguf.where(), &names})};
+    const ConfigReader reader(json, gguf.where(), &names);
+    Config config{row.architecture, row.architecture->shape(reader)};
     config.shape.normPlusOne = false;  // these files hold 1 + w
     // GPT-NeoX's queries, keys and values head after head are put into three blocks by the converter.
     if (config.shape.fused != Fused::No) config.shape.fused = Fused::Blocks;
+    addBiases(gguf, config.shape);
+    stretch(reader, config.shape);
     divideFrequencies(gguf, config.shape);
     return config;
 }

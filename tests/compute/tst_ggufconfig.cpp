@@ -110,8 +110,44 @@ class TestGgufConfig : public QObject, tests::GgufFolder {
                 w.whole("llama.rope.scaling.original_context_length", 320);
             },
             [](const network::Shape& s) {
-                return s.rotaries[0].factor == 0.5 && s.rotaries[0].frequencies[1] == std::pow(10000.0, -1.0 / 8.0);
+                return s.rotaries[0].factor == 0.5 * (1.0 + 0.1 * std::log(4.0)) &&  // on top of yarn's own
+                       s.rotaries[0].frequencies[1] == std::pow(10000.0, -1.0 / 8.0);
             });
+        row(
+            "A11: yarn without a factor",
+            [](GgufWriter& w) {
+                w.text("llama.rope.scaling.type", "yarn");
+                w.whole("llama.rope.scaling.original_context_length", 320);
+            },
+            [](const network::Shape& s) {
+                return s.rotaries[0].factor == 1.0 && s.maxPositions == 640 &&
+                       s.rotaries[0].frequencies[7] == std::pow(10000.0, -7.0 / 8.0);
+            });
+        row(
+            "A11: a size of the channels without a scaling",
+            [](GgufWriter& w) { w.number("llama.rope.scaling.attn_factor", 1.5F); },
+            [](const network::Shape& s) { return s.rotaries[0].factor == 1.5; });
+        // A bias counts where it is.
+        for (const auto& [bias, flag] :
+             {std::pair("attn_q", &network::Shape::queryKeyValueBias),
+              std::pair("attn_v", &network::Shape::queryKeyValueBias),
+              std::pair("attn_output", &network::Shape::outputBias), std::pair("ffn_gate", &network::Shape::mlpBias),
+              std::pair("ffn_up", &network::Shape::mlpBias), std::pair("ffn_down", &network::Shape::mlpBias)})
+            row(
+                qPrintable(QString("a bias of %1").arg(bias)),
+                [name = "blk.0." + std::string(bias) + ".bias"](GgufWriter& w) { w.tensor(name, {1}, {1}); },
+                [flag = flag](const network::Shape& s) {
+                    return s.*flag && s.queryKeyValueBias + s.outputBias + s.mlpBias == 1;
+                });
+        // llama.cpp has a cap of scores for the one and reads no such key for the other.
+        for (const auto& [name, cap] : {std::pair("gemma2", 8.0F), std::pair("gemma3", 0.0F)})
+            row(
+                qPrintable(QString("A13: a cap of scores in %1").arg(name)),
+                [name = std::string(name)](GgufWriter& w) {
+                    w = sizesOnly(name, 26, 36, 36);
+                    w.number(name + ".attn_logit_softcapping", 8.0F);
+                },
+                [cap = cap](const network::Shape& s) { return s.attentionCap == cap; });
         // The largest of each family scales by its width: 64 / 4 = 16 channels, the others by the head's 36.
         for (const auto& [name, layers, channels] : {std::tuple("gemma2", 46, 16), std::tuple("gemma2", 26, 36),
                                                      std::tuple("gemma3", 62, 16), std::tuple("gemma3", 26, 36)})
@@ -258,7 +294,37 @@ class TestGgufConfig : public QObject, tests::GgufFolder {
         row("a factor without end", with([](GgufWriter& w) {
                 w.tensor("rope_freqs.weight", {8}, {1, 1, 1, 1, 1, 1, 1, INFINITY});
             }),
-            "a factor in tensor 'rope_freqs.weight' is not usable");
+            "a factor in tensor 'rope_freqs.weight' is not usable (expected a number above 0, found inf)");
+        for (const auto& [key, number, found] :
+             {std::tuple("rope.freq_base", NAN, "nan"), std::tuple("rope.freq_base", INFINITY, "inf"),
+              std::tuple("rope.freq_base", -INFINITY, "-inf"), std::tuple("rope.scaling.attn_factor", NAN, "nan"),
+              std::tuple("attention.layer_norm_rms_epsilon", NAN, "nan")}) {
+            const std::string name = std::string("llama.") + key;
+            row((name + " " + found).c_str(),
+                [name, number = number](GgufWriter& w) {
+                    w = sizesOnly("llama", 1, 16, 16);
+                    w.number(name, number);
+                },
+                ("the value of '" + name + "' is not usable (expected a number above 0, from 1e-30 to 1e30, found " +
+                 found + ")")
+                    .c_str());
+        }
+        row("A13: a scale that is no number", with([](GgufWriter& w) { w.number("llama.logit_scale", NAN); }),
+            "the key llama.logit_scale is not supported by this architecture (expected none, found nan)");
+        row("A13: a cap that is no number", with([](GgufWriter& w) { w.number("llama.attn_logit_softcapping", NAN); }),
+            "'llama.attn_logit_softcapping' is not supported by this architecture (expected none, found nan)");
+        row("one bias of three",
+            with([](GgufWriter& w) { w.tensor("blk.0.attn_v.bias", {16}, std::vector<float>(16)); }),
+            "tensor 'blk.0.attn_q.bias' is missing (expected a tensor of shape [64])");
+        for (const char* stranger :
+             {"blk.1.attn_q.bias", "blk.0.ffn_down.scale", "blk.1.attn_q_norm.weight", "blk.0.attn_sinks.weight",
+              "output.bias", "output.scale", "output_norm.bias", "token_embd_norm.weight", "position_embd.weight"})
+            row(stranger,
+                with([name = std::string(stranger)](GgufWriter& w) { w.tensor(name, {64}, std::vector<float>(64)); }),
+                ("tensor '" + std::string(stranger) +
+                 "' would change what the model computes, and this architecture, "
+                 "as it is configured, has no such tensor")
+                    .c_str());
         row("a factor of 0", with([](GgufWriter& w) {
                 w.tensor("rope_freqs.weight", {8}, {1, 1, 1, 1, 1, 1, 1, 0});
             }),

@@ -220,15 +220,6 @@ class TestNetworkLoading : public QObject, tests::ToyFolder {
                 told[1].starts_with("'math': 4 rows"));
     }
 
-    void unusedTensorsAreTold() {
-        Toy toy = plain();
-        toy.tensors["model.layers.0.self_attn.q_proj.bias"] = std::vector<float>(64, 1.0f);
-        toy.shapes["model.layers.0.self_attn.q_proj.bias"] = {64};
-        const auto source = open(written("unused", toy));
-        QVERIFY(source->info().notices.size() == 1 &&
-                source->info().notices.front().find("q_proj.bias") != std::string::npos);
-    }
-
     void positionLimitIsAnError() {
         Toy toy = plain();
         toy.maxPositions = 70;

@@ -254,6 +254,26 @@ class TestNetworkModels : public QObject, tests::ToyFolder {
         QCOMPARE(allRows(*fourth, ids, 0), expected);
         QVERIFY(fourth->info().tiedHead && fourth->info().notices.empty());
     }
+
+    /// What would change the arithmetic is refused; a tower of its own or layers beyond the last are left out, but
+    /// never unsaid.
+    void unusedTensors() {
+        const auto with = [&](const std::string& name) {
+            Toy toy = plain();
+            toy.tensors[name] = std::vector<float>(64, 1.0f);
+            toy.shapes[name] = {64};
+            return written("unused", toy);
+        };
+        for (const std::string own : {"model.layers.0.self_attn.q_proj.bias", "model.layers.1.mlp.down_proj.scale",
+                                      "lm_head.bias", "model.embed_norm.weight"}) {
+            const std::string said = tests::errorOf([&] { tests::open(with(own)); });
+            QVERIFY2(said.find("tensor '" + own + "' would change") != std::string::npos, said.c_str());
+        }
+        for (const std::string apart : {"model.layers.2.mtp.bias", "vision_tower.layers.0.fc.bias"})
+            QCOMPARE(tests::open(with(apart))->info().notices,
+                     std::vector<std::string>{"not used, since this architecture has no such tensor: " + apart});
+        QVERIFY(tests::open(with("model.layers.0.self_attn.rotary_emb.inv_freq"))->info().notices.empty());
+    }
 };
 
 QTEST_GUILESS_MAIN(TestNetworkModels)

@@ -156,6 +156,7 @@ CASES = {
     "gemma3-layer-types": gemma3(final_logit_softcapping=15.0, layer_types=[SLIDING, FULL, SLIDING, SLIDING],
                                  rope_parameters={FULL: {"rope_type": "default", "rope_theta": 20000.0},
                                                   SLIDING: {"rope_type": "default", "rope_theta": 300.0}}),
+    "gemma3-capped": gemma3(attn_logit_softcapping=2.0, sliding_window_pattern=3),  # the cap is not followed
     "gpt-neox": neox(),
     "gpt-neox-options": neox(use_parallel_residual=False, attention_bias=False, rotary_pct=1.0, hidden_act="gelu_fast",
                              rope_scaling={"type": "linear", "factor": 3.0}),
