@@ -42,6 +42,27 @@ std::string where(const EnsembleMember& member, Position position) {
     throw Error(std::move(parts));
 }
 
+/// "tensor 'NAME' in FILE" of the first that holds a NaN or an infinity; empty: none does.
+std::string spoiltTensor(const SourceInfo& info) {
+    const auto named = [](const auto& tensor, const std::string& file) {
+        return "tensor '" + tensor.name + "' in " + file;
+    };
+    try {
+        if (info.kind == "gguf") {
+            const std::shared_ptr<const Gguf> gguf = Gguf::open(info.path);
+            const GgufTensor* tensor = firstNonFinite(*gguf);
+            return tensor != nullptr ? named(*tensor, gguf->where()) : "";
+        }
+        if (info.kind == "model") {
+            const Safetensors files = Safetensors::openDirectory(info.path);
+            const TensorView* tensor = firstNonFinite(files);
+            return tensor != nullptr ? named(*tensor, tensor->file->path().string()) : "";
+        }
+    } catch (const Error&) {  // files that are gone by now hold no answer
+    }
+    return {};
+}
+
 /// Why a source's logits are no numbers: what was recorded is none, its weights hold one that is none, or the
 /// arithmetic left its range.
 ErrorParts withCause(ErrorParts parts, const EnsembleMember& member, Position position) {
@@ -57,17 +78,13 @@ ErrorParts withCause(ErrorParts parts, const EnsembleMember& member, Position po
     if (info.dtype == "float16")
         parts.advice = "its arithmetic overflowed in float16: try --dtype float32 or bfloat16";
     else
-        parts.advice = "its arithmetic left " + info.dtype + ": check that weights and config.json belong together";
+        parts.advice = "its arithmetic left " + info.dtype + ": check that " +
+                       (info.kind == "gguf" ? "its tensors and its metadata" : "weights and config.json") +
+                       " belong together";
     if (info.kind == "torchscript") parts.advice = "this is what its script gives in " + info.dtype;
-    if (info.kind != "model") return parts;
-    try {
-        const Safetensors files = Safetensors::openDirectory(info.path);
-        if (const TensorView* tensor = firstNonFinite(files); tensor != nullptr) {
-            parts.what += ", since tensor '" + tensor->name + "' in " + tensor->file->path().string() +
-                          " holds a NaN or an infinity";
-            parts.advice = "copy or download the weights again";
-        }
-    } catch (const Error&) {  // files that are gone by now hold no answer
+    if (const std::string tensor = spoiltTensor(info); !tensor.empty()) {
+        parts.what += ", since " + tensor + " holds a NaN or an infinity";
+        parts.advice = "copy or download the weights again";
     }
     return parts;
 }

@@ -1,6 +1,8 @@
 #include "compute/files/nonfinite.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstring>
 
 namespace counterpoint::compute {
@@ -17,26 +19,46 @@ bool holds(std::span<const std::byte> bytes, Bits exponent) {
     return false;
 }
 
-bool holdsNonFinite(const TensorView& tensor) {
-    switch (tensor.dtype) {
+bool holdsNonFinite(DType dtype, std::span<const std::byte> bytes) {
+    switch (dtype) {
         case DType::F32:
-            return holds<std::uint32_t>(tensor.bytes, 0x7F800000u);
+            return holds<std::uint32_t>(bytes, 0x7F800000u);
         case DType::F16:
-            return holds<std::uint16_t>(tensor.bytes, 0x7C00u);
+            return holds<std::uint16_t>(bytes, 0x7C00u);
         case DType::BF16:
-            return holds<std::uint16_t>(tensor.bytes, 0x7F80u);
+            return holds<std::uint16_t>(bytes, 0x7F80u);
         default:
             return false;
     }
+}
+
+bool holdsNonFinite(const GgufTensor& tensor) {
+    if (tensor.type == GgmlType::F32) return holdsNonFinite(DType::F32, tensor.bytes);
+    if (tensor.type == GgmlType::F16) return holdsNonFinite(DType::F16, tensor.bytes);
+    if (tensor.type == GgmlType::BF16) return holdsNonFinite(DType::BF16, tensor.bytes);
+    const GgmlTypeRow& row = ggmlType(tensor.type);
+    std::array<float, 256> wide;  // the largest block
+    for (std::size_t at = 0; at < tensor.bytes.size(); at += static_cast<std::size_t>(row.bytes)) {
+        row.widen(tensor.bytes.data() + at, 1, wide.data());
+        if (!std::all_of(wide.begin(), wide.begin() + row.block, [](float x) { return std::isfinite(x); })) return true;
+    }
+    return false;
 }
 
 }  // namespace
 
 const TensorView* firstNonFinite(const Safetensors& files) {
     const auto& all = files.tensors();
-    const auto found =
-        std::find_if(all.begin(), all.end(), [](const auto& entry) { return holdsNonFinite(entry.second); });
+    const auto found = std::find_if(all.begin(), all.end(), [](const auto& entry) {
+        return holdsNonFinite(entry.second.dtype, entry.second.bytes);
+    });
     return found == all.end() ? nullptr : &found->second;
+}
+
+const GgufTensor* firstNonFinite(const Gguf& gguf) {
+    const auto& all = gguf.tensors();
+    const auto found = std::find_if(all.begin(), all.end(), [](const GgufTensor& t) { return holdsNonFinite(t); });
+    return found == all.end() ? nullptr : &*found;
 }
 
 }  // namespace counterpoint::compute

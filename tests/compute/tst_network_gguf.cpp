@@ -2,6 +2,7 @@
 // llama.cpp says.
 #include <algorithm>
 
+#include "compute/decode/ensemble.h"
 #include "compute/files/json.h"
 #include "compute/network/convert.h"
 #include "tests/support/ggufsource.h"
@@ -65,6 +66,75 @@ class TestNetworkGguf : public QObject, tests::GgufFolder {
         QCOMPARE(gguf->info().parameters, directory->info().parameters);
         QCOMPARE(gguf->info().maxPositions, std::int64_t{640});
         QVERIFY(gguf->info().notices.empty());
+    }
+
+    /// Those of queries, keys and values without that of the output: as a directory where it is 0.
+    void biasesAsTheyArePresent() {
+        Toy toy;
+        toy.attentionBias = true;
+        toy.fill(3);
+        for (auto& [name, values] : toy.tensors)
+            if (name.ends_with("o_proj.bias")) std::ranges::fill(values, 0.0F);
+        const auto directory = tests::open(written("directory", toy));
+        std::erase_if(toy.tensors, [](const auto& entry) { return entry.first.ends_with("o_proj.bias"); });
+        const auto gguf = openGguf(file("biases", tests::ggufWithFloats(toy)));
+        QVERIFY(gguf->info().notices.empty());
+        QCOMPARE(allRows(*gguf, someIds(40), 0), allRows(*directory, someIds(40), 0));
+    }
+
+    /// A tower of its own or layers beyond the last are left out, and said.
+    void partsBesideTheModelAreTold() {
+        const Toy toy = plain();
+        GgufWriter w = tests::ggufWithFloats(toy);
+        for (const char* name : {"v.blk.0.attn_q.bias", "mm.0.weight", "blk.2.nextn.eh_proj.weight"})
+            w.tensor(name, {8}, std::vector<float>(8));
+        const auto gguf = openGguf(file("parts", w));
+        QCOMPARE(gguf->info().notices, std::vector<std::string>{"not used, since this architecture has no such tensor: "
+                                                                "blk.2.nextn.eh_proj.weight and 2 more"});
+        QCOMPARE(allRows(*gguf, someIds(9), 0), allRows(*tests::open(written("directory", toy)), someIds(9), 0));
+    }
+
+    void numbersThatAreNone_data() {
+        QTest::addColumn<QString>("tensor");
+        QTest::addColumn<uint>("type");
+        QTest::addColumn<QByteArray>("number");
+        QTest::addColumn<QString>("says");
+        const QString holds = "since tensor '%1' in %2 holds a NaN or an infinity; copy or download the weights again";
+        const auto row = [](const char* tensor, uint type, const QByteArray& number, const QString& says) {
+            QTest::addRow("%s, type %u", tensor, type) << tensor << type << number << says;
+        };
+        row("output_norm.weight", 0, QByteArray("\0\0\xC0\x7F", 4), holds);
+        row("token_embd.weight", 1, QByteArray("\0\x7E", 2), holds);
+        row("token_embd.weight", 8, QByteArray("\0\x7C", 2), holds);  // the scale of the first block
+        row("output_norm.weight", 0, QByteArray("\0\0\0\x7F", 4),
+            "its arithmetic left float32: check that its tensors and its metadata belong together");
+    }
+    void numbersThatAreNone() {
+        QFETCH(QString, tensor);
+        QFETCH(uint, type);
+        QFETCH(QByteArray, number);
+        QFETCH(QString, says);
+        Toy toy;
+        toy.hidden = 64;
+        toy.fill(3);
+        for (float& x : toy.tensors["lm_head.weight"]) x *= 1e3F;
+        GgufWriter w = tests::ggufOf(toy);
+        tests::addTensors(w, toy, [&](const std::string& name, const std::vector<float>& values) {
+            auto encoded = tests::asFloats(name, values);
+            if (tests::ggufName(name) != tensor.toStdString()) return encoded;
+            if (type != 0) encoded = {type, std::string(type == 1 ? values.size() * 2 : values.size() / 32 * 34, '\0')};
+            encoded.second.replace(0, static_cast<std::size_t>(number.size()), number.toStdString());
+            return encoded;
+        });
+        const std::filesystem::path path = file("none", w);
+        std::vector<compute::EnsembleMember> members;
+        members.push_back({.name = "base", .source = openGguf(path), .prefix = {}});
+        compute::Ensemble ensemble(std::move(members));
+        std::vector<compute::RawRows> rows;
+        const std::string said = tests::errorOf([&] { ensemble.forward(std::vector<TokenId>{0, 1}, 1, rows, {}); });
+        if (says.contains("%1")) says = says.arg(tensor, QString::fromStdString(path.string()));
+        QVERIFY2(said.find(says.toStdString()) != std::string::npos, said.c_str());
+        QVERIFY2(said.find("config.json") == std::string::npos, said.c_str());
     }
 
     void halves_data() {
