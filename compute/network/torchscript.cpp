@@ -221,8 +221,13 @@ void describe(const torch::jit::Module& module, const std::string& dtype, comput
     }
     info.dtype = typeText(wanted.value_or(own.value_or(at::kFloat)));
     info.architecture = module.type()->name() ? module.type()->name()->name() : "script";
-    if (module.hasattr("max_positions") && module.attr("max_positions").isInt())
-        info.maxPositions = std::max<std::int64_t>(0, module.attr("max_positions").toInt());
+    if (!module.hasattr("max_positions") || !module.attr("max_positions").isInt()) return;
+    info.maxPositions = module.attr("max_positions").toInt();
+    if (info.maxPositions < 1)
+        throw Error({.where = info.path,
+                     .what = "its attribute 'max_positions' is no limit of a text",
+                     .expected = "a whole number from 1, or no such attribute",
+                     .found = std::to_string(info.maxPositions)});
 }
 
 }  // namespace

@@ -127,6 +127,18 @@ class TestTorchScript : public QObject, tests::ScriptFolder {
                 }).find("longer than the model can read (expected at most 30 tokens, found 31)") != std::string::npos);
     }
 
+    void limitThatIsNone() {
+        for (const int limit : {0, -8}) {
+            ScriptText text = toyScript(kScriptForward);
+            text.maxPositions = limit;
+            const std::string said = errorOf([&] { (void)openScript(script(text)); });
+            QVERIFY2(said.ends_with(": its attribute 'max_positions' is no limit of a text (expected a whole number "
+                                    "from 1, or no such attribute, found " +
+                                    std::to_string(limit) + ")."),
+                     said.c_str());
+        }
+    }
+
     void dtypes_data() {
         QTest::addColumn<bool>("half");
         QTest::addColumn<QString>("asked");

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -21,9 +22,9 @@ struct ScriptTensor {
 struct ScriptText {
     std::string methods;
     std::vector<ScriptTensor> parameters;
-    std::int64_t maxPositions = 0;  ///< 0: no such attribute
-    bool half = false;              ///< parameters in float16
-    bool positions = false;         ///< an int64 buffer of that name: 0, 1, …, 7
+    std::optional<std::int64_t> maxPositions = {};  ///< none: no such attribute
+    bool half = false;                              ///< parameters in float16
+    bool positions = false;                         ///< an int64 buffer of that name: 0, 1, …, 7
 };
 
 struct ScriptWriter {

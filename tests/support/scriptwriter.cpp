@@ -16,7 +16,7 @@ void write(const std::filesystem::path& file, const ScriptText& text) {
         const at::Tensor values = at::tensor(t.values).view(t.shape);
         module.register_parameter(t.name, text.half ? values.to(at::kHalf) : values, false);
     }
-    if (text.maxPositions > 0) module.register_attribute("max_positions", c10::IntType::get(), text.maxPositions);
+    if (text.maxPositions) module.register_attribute("max_positions", c10::IntType::get(), *text.maxPositions);
     if (text.positions) module.register_buffer("positions", at::arange(8, at::kLong));
     module.define(text.methods + "\n");
     module.save(file.string());
