@@ -262,8 +262,8 @@ Recording readRecording(const fs::path& path) {
     const auto T = static_cast<std::int64_t>(recording.tokens.size());
     for (const auto& [name, tensor] : file.tensors()) {
         if (name.starts_with(kRouter) && file.find(name.substr(kRouter.size() - kLogits.size())) == nullptr)
-            fail(path, "tensor '" + printable(name) + "' belongs to no source of the recording",
-                 "a tensor '" + printable(name.substr(kRouter.size() - kLogits.size())) + "' beside it");
+            fail(path, "tensor '" + name + "' belongs to no source of the recording",
+                 "a tensor '" + name.substr(kRouter.size() - kLogits.size()) + "' beside it");
         if (!name.starts_with(kLogits)) continue;
         if (!isOneLine(name))
             fail(path, "the name of tensor '" + name + "' holds a line end or another control character");
