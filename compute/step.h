@@ -1,6 +1,7 @@
 #pragma once
 // The messages of one step: plain values that cross threads by value or behind shared_ptr<const>.
-// Shapes: M sources (index 0 = base, then the session's specialists in rack order), V vocabulary (the tokenizer's size).
+// Shapes: M sources (index 0 = base, then the session's specialists in rack order), V vocabulary (the tokenizer's size),
+// L routed layers, E routed experts, K chosen.
 // Units: nats for log-probabilities and divergences, milliseconds where named. Thread: any (values).
 
 #include <cstdint>
@@ -12,6 +13,7 @@ namespace counterpoint::compute {
 
 using TokenId = std::int32_t;
 using Position = std::int64_t;
+using ExpertId = std::int32_t;
 constexpr TokenId kNoToken = -1;
 constexpr float kExcluded = -std::numeric_limits<float>::infinity();
 
@@ -46,6 +48,13 @@ struct TopToken {
     float temperature = kExcluded;    ///< stage temperature, log p̂
 };
 
+/// R12: where one input position of a source went, layer after layer.
+struct RoutingRow {
+    std::vector<float> logits;      ///< [L][E] ℓ as the routers gave it: without bias, temperature or noise
+    std::vector<ExpertId> experts;  ///< [L][K] in the order they were chosen
+    std::vector<float> weights;     ///< [L][K] of the mixture
+};
+
 /// One row of logits and what was done with it. position = absolute index of the token the row is about.
 struct Step {
     Position position = 0;
@@ -61,6 +70,7 @@ struct Step {
     std::vector<TopToken> top;        ///< 20 most probable of stage temperature, p descending, id ascending
     double tailProb = 0;              ///< stage temperature, what is not in top
     std::int64_t keptCount = 0;       ///< tokens that survive truncation
+    std::vector<RoutingRow> routing;  ///< [M] of input position `position` − 1; without entries where a source has no routers
     std::vector<std::string> matchedPriors;
     std::vector<std::string> boundedPriors;  ///< their context hit its bound here and did not match
     TokenId drawn = kNoToken;         ///< what R3 draws here under this step's dials (differs from token left of a force or in what-if)

@@ -29,6 +29,8 @@ class BorrowedSource : public compute::Source {
     }
     Position length() const override { return m_source->length(); }
     void rewind(Position length) override { m_source->rewind(length); }
+    void setRouting(const compute::SourceRouting& routing) override { m_source->setRouting(routing); }
+    std::span<const compute::RoutingRow> routing() const override { return m_source->routing(); }
     std::unique_ptr<compute::Source> fork() const override { return m_source->fork(); }
 
   private:
@@ -287,9 +289,15 @@ Outcome LoadedRack::forward(std::span<const TokenId> ids, Position firstRow, std
     std::vector<compute::RawRows> rows;
     if (m_ensemble->forward(ids, firstRow, rows, stop) == Outcome::Cancelled) return Outcome::Cancelled;
     for (compute::RawRows& r : rows) {
-        compute::RawRows whole{.position = r.position, .rows = std::vector<std::vector<float>>(m_slots.size())};
-        for (std::size_t i = 0; i < m_slots.size(); ++i)
-            if (m_slots[i].member >= 0) whole.rows[i] = std::move(r.rows[static_cast<std::size_t>(m_slots[i].member)]);
+        compute::RawRows whole{.position = r.position,
+                               .rows = std::vector<std::vector<float>>(m_slots.size()),
+                               .routing = std::vector<compute::RoutingRow>(m_slots.size())};
+        for (std::size_t i = 0; i < m_slots.size(); ++i) {
+            if (m_slots[i].member < 0) continue;
+            const auto member = static_cast<std::size_t>(m_slots[i].member);
+            whole.rows[i] = std::move(r.rows[member]);
+            whole.routing[i] = std::move(r.routing[member]);
+        }
         out.push_back(std::move(whole));
     }
     return Outcome::Done;

@@ -18,12 +18,14 @@ constexpr std::size_t kChunk = 64;
 struct Held {
     EnsembleMember member;
     std::vector<TokenId> ids;  ///< what its cache holds, prefix included
+    SourceRouting routing = {};
 };
 
 /// What one source has to do to hold `wanted`, with logits from index `firstRow` on.
 struct Plan {
     std::vector<TokenId> wanted;
     std::size_t keep = 0, firstRow = 0;
+    SourceRouting routing = {};
 };
 
 std::size_t commonPrefix(const std::vector<TokenId>& a, const std::vector<TokenId>& b) {
@@ -98,11 +100,16 @@ struct Ensemble::State {
     std::vector<std::string> notices;
     std::vector<float> logits;  ///< of one chunk
 
-    /// [BOS if the shared sequence begins with one] + prefix + the rest of the shared sequence.
-    std::vector<TokenId> sequenceFor(const EnsembleMember& member, std::span<const TokenId> ids) const {
+    /// Ids of the shared sequence that stand before a member's prefix.
+    std::size_t leadOf(const EnsembleMember& member, std::span<const TokenId> ids) const {
         const auto tokenizer = held[0].member.source->tokenizer();
         const auto bos = tokenizer != nullptr ? tokenizer->bos() : std::nullopt;
-        const std::size_t lead = !member.prefix.empty() && !ids.empty() && bos && ids[0] == *bos ? 1 : 0;
+        return !member.prefix.empty() && !ids.empty() && bos && ids[0] == *bos ? 1 : 0;
+    }
+
+    /// [BOS if the shared sequence begins with one] + prefix + the rest of the shared sequence.
+    std::vector<TokenId> sequenceFor(const EnsembleMember& member, std::span<const TokenId> ids) const {
+        const std::size_t lead = leadOf(member, ids);
         std::vector<TokenId> sequence(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(lead));
         sequence.insert(sequence.end(), member.prefix.begin(), member.prefix.end());
         sequence.insert(sequence.end(), ids.begin() + static_cast<std::ptrdiff_t>(lead), ids.end());
@@ -151,6 +158,7 @@ Ensemble::Ensemble(std::vector<EnsembleMember> members) : m_state(std::make_uniq
     }
     for (EnsembleMember& member : members) {
         member.source->rewind(0);
+        member.source->setRouting({});
         m_state->held.push_back({std::move(member), {}});
     }
 }
@@ -194,6 +202,21 @@ void Ensemble::setMember(std::size_t i, double temperature, std::vector<TokenId>
     member.used = used || i == 0;
 }
 
+void Ensemble::setRouting(std::size_t i, const SourceRouting& routing) {
+    Held& h = m_state->held.at(i);
+    if (routing == h.routing) return;
+    try {
+        h.member.source->setRouting(routing);
+    } catch (const Error& error) {
+        ErrorParts parts = error.parts();
+        parts.where = "source '" + h.member.name + "' (" + parts.where + ")";
+        throw Error(std::move(parts));
+    }
+    h.routing = routing;
+    h.member.source->rewind(0);
+    h.ids.clear();
+}
+
 Outcome Ensemble::forward(std::span<const TokenId> ids, Position firstRow, std::vector<RawRows>& out,
                           std::stop_token stop, const std::function<void(std::int64_t, std::int64_t)>& progress) {
     State& state = *m_state;
@@ -214,6 +237,9 @@ Outcome Ensemble::forward(std::span<const TokenId> ids, Position firstRow, std::
         plan.wanted = state.sequenceFor(h.member, ids);
         plan.firstRow = static_cast<std::size_t>(firstRow) - 1 + h.member.prefix.size();
         plan.keep = std::min(commonPrefix(h.ids, plan.wanted), plan.firstRow);
+        plan.routing = h.routing;
+        plan.routing.prefixFirst = static_cast<Position>(state.leadOf(h.member, ids));
+        plan.routing.prefixLength = static_cast<Position>(h.member.prefix.size());
         total += static_cast<std::int64_t>(plan.wanted.size() - plan.keep);
         const Position limit = h.member.source->info().maxPositions;
         if (limit > 0 && static_cast<Position>(plan.wanted.size()) > limit)
@@ -242,6 +268,7 @@ Outcome Ensemble::forward(std::span<const TokenId> ids, Position firstRow, std::
     for (std::size_t r = 0; r < rows.size(); ++r) {
         rows[r].position = firstRow + static_cast<Position>(r);
         rows[r].rows.resize(state.held.size());
+        rows[r].routing.resize(state.held.size());
     }
     for (std::size_t i = 0; i < plans.size(); ++i) {
         Held& h = state.held[i];
@@ -256,6 +283,7 @@ Outcome Ensemble::forward(std::span<const TokenId> ids, Position firstRow, std::
         try {
             if (source.length() > static_cast<Position>(plan.keep)) source.rewind(static_cast<Position>(plan.keep));
             h.ids.resize(plan.keep);
+            if (source.info().routers) source.setRouting(plan.routing);
             while (at < plan.wanted.size()) {
                 const std::size_t end = std::min(at + kChunk, plan.wanted.size());
                 const std::size_t first = std::max(at, plan.firstRow);  // first index of this chunk whose row is wanted
@@ -269,9 +297,12 @@ Outcome Ensemble::forward(std::span<const TokenId> ids, Position firstRow, std::
                     return Outcome::Cancelled;
                 }
                 h.ids.insert(h.ids.end(), chunk.begin(), chunk.end());
-                for (std::size_t r = 0; r < wantedRows; ++r)
-                    state.toRow(h.member, logits.subspan(r * width, width), positionOf(first + r),
-                                rows[first + r - plan.firstRow].rows[i]);
+                const std::span<const RoutingRow> routing = source.routing();
+                for (std::size_t r = 0; r < wantedRows; ++r) {
+                    RawRows& row = rows[first + r - plan.firstRow];
+                    state.toRow(h.member, logits.subspan(r * width, width), positionOf(first + r), row.rows[i]);
+                    if (!routing.empty()) row.routing[i] = routing[first + r - at];
+                }
                 done += static_cast<std::int64_t>(end - at);
                 at = end;
                 if (progress) progress(done, total);

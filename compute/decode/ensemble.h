@@ -28,7 +28,8 @@ struct EnsembleMember {
 /// [sources][V] log-probabilities of one position; an unused source's row is empty.
 struct RawRows {
     Position position = 0;
-    std::vector<std::vector<float>> rows;
+    std::vector<std::vector<float>> rows = {};
+    std::vector<RoutingRow> routing = {};  ///< [sources] of input position `position` − 1; without entries: no routed experts
 };
 
 class COUNTERPOINT_API Ensemble {
@@ -48,6 +49,9 @@ class COUNTERPOINT_API Ensemble {
 
     /// A member that was unused catches up at the next forward.
     void setMember(std::size_t i, double temperature, std::vector<TokenId> prefix, bool used);
+    /// R12 of one member; all begin as published. Where it changes, the member reads the text again at the next forward.
+    /// Noise has the shared sequence's positions; a prefix is routed without. Errors: those of Source::setRouting.
+    void setRouting(std::size_t i, const SourceRouting& routing);
 
     /// Makes every used source hold exactly `ids` (rewinding to the longest common prefix with what it holds, then
     /// feeding the rest) and returns one RawRows per position from `firstRow` to ids.size() (the row about position p

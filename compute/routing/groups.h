@@ -21,6 +21,7 @@ using GroupIndex = std::int64_t;
 struct Grouping {
     std::vector<Position> starts = {0};  ///< ascending, from 0
     std::optional<Position> window = 8;  ///< of the groups from the last start on; none: the last group goes on
+    bool operator==(const Grouping&) const = default;
 };
 COUNTERPOINT_API Grouping windowsOf(Position window);
 /// The starts of the groups; the first begins at 0 whether or not it is among them.
@@ -44,6 +45,7 @@ struct Coupling {
     double alpha = 0.5;                           ///< α in [0,1]
     std::vector<double> rhoOfGroup;               ///< of groups 0, 1, …
     std::vector<double> alphaOfPair;              ///< of pairs 0, 1, … in the order of the list
+    bool operator==(const Coupling&) const = default;
 };
 /// Throws Error where a value is outside its bounds.
 COUNTERPOINT_API void check(const Coupling& coupling);

@@ -7,6 +7,7 @@
 // allocation once the memory has its size. Errors: those of topk.h. Thread: any, one memory each.
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -22,7 +23,21 @@ struct RoutingSettings {
     RoutingMode mode = RoutingMode::Deterministic;
     Coupling coupling;
     std::uint64_t seed = 7;
+    bool operator==(const RoutingSettings&) const = default;
 };
+
+/// How a source routes. As it stands: as published.
+struct SourceRouting {
+    RoutingSettings noise;
+    double temperature = 1;                            ///< T_r of every layer; changes the law
+    std::map<std::int64_t, std::vector<double>> bias;  ///< of a layer of the model: [E]; −∞: off; changes the law
+    /// The source's own positions from prefixFirst on that are no positions of the shared sequence: they are routed
+    /// without noise, and those behind have the noise of their shared positions.
+    Position prefixFirst = 0, prefixLength = 0;
+    bool operator==(const SourceRouting&) const = default;
+};
+/// Nothing in it departs from the model as published.
+COUNTERPOINT_API bool asPublished(const SourceRouting& routing);
 
 struct Routed {
     std::vector<ExpertId> experts;  ///< [K] in order

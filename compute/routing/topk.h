@@ -16,8 +16,6 @@
 
 namespace counterpoint::compute {
 
-using ExpertId = std::int32_t;
-
 /// Which row of router logits, for errors.
 struct RouterPlace {
     std::uint32_t layer = 0;

@@ -168,6 +168,15 @@ void requireOpens(const fs::path& file, FileKind kind) {
 NotFinite::~NotFinite() = default;
 Source::~Source() = default;
 
+void Source::setRouting(const SourceRouting& routing) {
+    if (!asPublished(routing))
+        throw Error({.where = info().path,
+                     .what = "it has no routed experts here, so there is nothing that these routing settings could act on",
+                     .expected = "no routing settings",
+                     .found = {},
+                     .advice = "take the routing settings from this source, or open a model with routed experts"});
+}
+
 std::unique_ptr<Source> openSource(const fs::path& path, const OpenOptions& options, std::stop_token stop) {
     std::error_code error;
     const fs::file_status status = fs::status(path, error);

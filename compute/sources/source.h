@@ -16,10 +16,19 @@
 
 #include "compute/error.h"
 #include "compute/export.h"
+#include "compute/routing/route.h"
 #include "compute/step.h"
 #include "compute/text/tokenizer.h"
 
 namespace counterpoint::compute {
+
+/// The routers of a model with routed experts, the same in each of its routed layers (R12).
+struct RouterInfo {
+    std::vector<std::int64_t> layers;  ///< [L], which of the model's layers are routed
+    std::int64_t experts = 0;          ///< E
+    std::int64_t chosen = 0;           ///< K
+    bool normTopkProb = false;         ///< in use: do the weights of the chosen sum to 1? (HAZARDS A5)
+};
 
 struct SourceInfo {
     std::string path;
@@ -36,6 +45,7 @@ struct SourceInfo {
     std::int64_t layers = 0;
     bool tiedHead = false;
     std::string positionScaling;  ///< how rotary positions are scaled (HAZARDS A11); empty: not
+    std::optional<RouterInfo> routers;  ///< none: no routed experts
     std::string weightsSha256;    ///< empty until hashed
     std::vector<TokenId>
         stopIds;  ///< union of config.json, generation_config.json and the tokenizer (HAZARDS A8), sorted
@@ -58,7 +68,13 @@ class COUNTERPOINT_API Source {
     virtual Position length() const = 0;
     /// Forgets everything from `length` on; length <= length().
     virtual void rewind(Position length) = 0;
-    /// A second, independent decoding state over the same weights (for branches and prefixes); cheap but for its cache.
+    /// How what is read from now on is routed; what the cache holds stays as it was read, so a change that is to act on
+    /// all of a text needs a rewind. Throws Error, and nothing changes, where the model cannot be routed so.
+    virtual void setRouting(const SourceRouting& routing);
+    /// Where the ids of the last forward() that was Done went, one row for each; empty: no routed experts.
+    virtual std::span<const RoutingRow> routing() const { return {}; }
+    /// A second, independent decoding state over the same weights, routed alike (for branches and prefixes); cheap but
+    /// for its cache.
     virtual std::unique_ptr<Source> fork() const = 0;
 };
 

@@ -50,6 +50,7 @@ struct Script {
     std::vector<TokenId> stopIds{2};
     bool addsBos = true;
     std::string kind = "scripted";
+    bool routed = false;  ///< a layer of one expert for each id, of which a position chooses its own
     /// Logits of the row after `read`; `out` comes in as zeros.
     std::function<void(std::span<const TokenId> read, std::span<float> out)> logits;
     /// Called before every forward; may throw, wait or count.
@@ -67,6 +68,7 @@ class ScriptedSource : public compute::Source {
         m_info.logitWidth = m_script.vocabulary;
         m_info.maxPositions = m_script.maxPositions;
         m_info.stopIds = m_script.stopIds;
+        if (m_script.routed) m_info.routers = {.layers = {0}, .experts = m_script.vocabulary, .chosen = 1, .normTopkProb = true};
     }
     const compute::SourceInfo& info() const override { return m_info; }
     std::shared_ptr<const compute::Tokenizer> tokenizer() const override { return m_tokenizer; }
@@ -76,6 +78,9 @@ class ScriptedSource : public compute::Source {
         if (stop.stop_requested()) return Outcome::Cancelled;
         const auto width = static_cast<std::size_t>(m_info.logitWidth);
         const std::size_t first = ids.size() - static_cast<std::size_t>(rows);
+        m_routing.clear();
+        for (const TokenId id : ids)
+            if (m_script.routed) m_routing.push_back({.logits = {}, .experts = {id}, .weights = {1.0f}});
         for (std::size_t i = 0; i < ids.size(); ++i) {
             m_read.push_back(ids[i]);
             if (i < first) continue;
@@ -87,6 +92,7 @@ class ScriptedSource : public compute::Source {
     }
     Position length() const override { return static_cast<Position>(m_read.size()); }
     void rewind(Position length) override { m_read.resize(static_cast<std::size_t>(length)); }
+    std::span<const compute::RoutingRow> routing() const override { return m_routing; }
     std::unique_ptr<compute::Source> fork() const override { return std::make_unique<ScriptedSource>(*this); }
 
   private:
@@ -94,6 +100,7 @@ class ScriptedSource : public compute::Source {
     compute::SourceInfo m_info;
     std::shared_ptr<const compute::Tokenizer> m_tokenizer;
     std::vector<TokenId> m_read;
+    std::vector<compute::RoutingRow> m_routing;
 };
 
 /// A smooth, text-dependent row; `key` makes sources differ. The three control tokens are never likely.

@@ -38,6 +38,22 @@ class TestEngine : public QObject {
         QCOMPARE(said.steps[1]->logProbs[1], row[3 + 'b']);
     }
 
+    /// R12: a step tells where the input position before it went, in every source that has routers; of the prompt too.
+    void stepsCarryTheirRouting() {
+        auto scripts = three();
+        scripts["poetry"].routed = true;
+        Engine engine(opener(scripts));
+        const Said said = decode(engine, request(threeSession()));
+        QCOMPARE(said.steps.size(), std::size_t{2 + 24});
+        TokenId before = 1;
+        for (const auto& step : said.steps) {
+            QCOMPARE(step->routing.size(), std::size_t{3});
+            QCOMPARE(step->routing[2].experts, (std::vector<compute::ExpertId>{before}));
+            QVERIFY(step->routing[1].experts.empty());
+            before = step->token;
+        }
+    }
+
     void startToken_data() {
         QTest::addColumn<bool>("wanted");
         QTest::addColumn<int>("rule");
