@@ -5,12 +5,10 @@
 // counted.
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
 #include <iostream>
-#include <numeric>
 #include <thread>
 
 #include "compute/composition/compose.h"
@@ -20,6 +18,7 @@
 #include "compute/network/convert.h"
 #include "compute/network/modelsource.h"
 #include "compute/sources/modules.h"
+#include "tests/benchmarks/bandwidth.h"
 
 using namespace counterpoint;
 using compute::OrderedJson;
@@ -28,38 +27,9 @@ using network::WeightType;
 
 namespace {
 
-double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-/// The shortest of several runs: what the machine can do when it is let.
-template <class Work>
-double best(int runs, Work&& work) {
-    double shortest = 1e300;
-    for (int i = 0; i < runs; ++i) {
-        const double start = seconds();
-        work();
-        shortest = std::min(shortest, seconds() - start);
-    }
-    return shortest;
-}
-
-std::uint64_t readAll(const std::vector<std::uint64_t>& memory, std::size_t from, std::size_t to) {
-    std::uint64_t sums[16] = {};
-    for (std::size_t i = from; i + 16 <= to; i += 16)
-        for (std::size_t j = 0; j < 16; ++j) sums[j] += memory[i + j];
-    return std::accumulate(std::begin(sums), std::end(sums), std::uint64_t{0});
-}
-
-double readBandwidth(const std::vector<std::uint64_t>& memory, int threads) {
-    std::vector<std::uint64_t> results(static_cast<std::size_t>(threads));
-    const std::size_t share = memory.size() / static_cast<std::size_t>(threads);
-    const double t = best(7, [&] {
-        std::vector<std::jthread> others;
-        for (std::size_t i = 0; i < results.size(); ++i)
-            others.emplace_back([&, i] { results[i] = readAll(memory, i * share, (i + 1) * share); });
-    });
-    if (std::accumulate(results.begin(), results.end(), std::uint64_t{0}) == 1) std::cerr << ' ';  // the sums are used
-    return static_cast<double>(memory.size()) * 8e-9 / t;
-}
+using benchmarks::best;
+using benchmarks::readBandwidth;
+using benchmarks::seconds;
 
 OrderedJson gemv() {
     constexpr std::int64_t kRows = 50257, kColumns = 768;
