@@ -4,32 +4,13 @@
 
 #include "compute/network/architectures.h"
 #include "compute/network/configparts.h"
+#include "compute/network/llamanames.h"
 
 namespace counterpoint::network {
 namespace {
 
-constexpr TensorNames kNames = {.embedding = "model.embed_tokens.weight",
-                                .norm = "model.norm",
-                                .head = "lm_head.weight",
-                                .attentionNorm = "model.layers.{}.input_layernorm",
-                                .query = "model.layers.{}.self_attn.q_proj",
-                                .key = "model.layers.{}.self_attn.k_proj",
-                                .value = "model.layers.{}.self_attn.v_proj",
-                                .output = "model.layers.{}.self_attn.o_proj",
-                                .mlpNorm = "model.layers.{}.post_attention_layernorm",
-                                .gate = "model.layers.{}.mlp.gate_proj",
-                                .up = "model.layers.{}.mlp.up_proj",
-                                .down = "model.layers.{}.mlp.down_proj"};
-
-constexpr TensorNames qkNormed() {
-    TensorNames names = kNames;
-    names.queryNorm = "model.layers.{}.self_attn.q_norm";
-    names.keyNorm = "model.layers.{}.self_attn.k_norm";
-    return names;
-}
-
 constexpr TensorNames fused() {
-    TensorNames names = kNames;
+    TensorNames names = kLlamaNames;
     names.query = "model.layers.{}.self_attn.qkv_proj";
     names.key = names.value = {};
     names.gate = "model.layers.{}.mlp.gate_up_proj";
@@ -134,15 +115,24 @@ Shape phi3Shape(const ConfigReader& config) {
 }  // namespace
 
 const Architecture kLlama = {
-    .name = "LlamaForCausalLM", .modelType = "llama", .shape = llamaShape, .prefix = "model.", .names = kNames};
-const Architecture kMistral = {
-    .name = "MistralForCausalLM", .modelType = "mistral", .shape = mistralShape, .prefix = "model.", .names = kNames};
+    .name = "LlamaForCausalLM", .modelType = "llama", .shape = llamaShape, .prefix = "model.", .names = kLlamaNames};
+const Architecture kMistral = {.name = "MistralForCausalLM",
+                               .modelType = "mistral",
+                               .shape = mistralShape,
+                               .prefix = "model.",
+                               .names = kLlamaNames};
 const Architecture kQwen2 = {
-    .name = "Qwen2ForCausalLM", .modelType = "qwen2", .shape = qwen2Shape, .prefix = "model.", .names = kNames};
-const Architecture kQwen3 = {
-    .name = "Qwen3ForCausalLM", .modelType = "qwen3", .shape = qwen3Shape, .prefix = "model.", .names = qkNormed()};
-const Architecture kSmolLm3 = {
-    .name = "SmolLM3ForCausalLM", .modelType = "smollm3", .shape = smolLm3Shape, .prefix = "model.", .names = kNames};
+    .name = "Qwen2ForCausalLM", .modelType = "qwen2", .shape = qwen2Shape, .prefix = "model.", .names = kLlamaNames};
+const Architecture kQwen3 = {.name = "Qwen3ForCausalLM",
+                             .modelType = "qwen3",
+                             .shape = qwen3Shape,
+                             .prefix = "model.",
+                             .names = headNormed(kLlamaNames)};
+const Architecture kSmolLm3 = {.name = "SmolLM3ForCausalLM",
+                               .modelType = "smollm3",
+                               .shape = smolLm3Shape,
+                               .prefix = "model.",
+                               .names = kLlamaNames};
 const Architecture kPhi3 = {
     .name = "Phi3ForCausalLM", .modelType = "phi3", .shape = phi3Shape, .prefix = "model.", .names = fused()};
 

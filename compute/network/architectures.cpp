@@ -5,8 +5,8 @@
 namespace counterpoint::network {
 namespace {
 
-constexpr std::array kTable = {&kLlama,  &kMistral, &kQwen2, &kQwen3,   &kSmolLm3,
-                               &kGemma2, &kGemma3,  &kGpt2,  &kGptNeoX, &kPhi3};
+constexpr std::array kTable = {&kLlama, &kMistral, &kQwen2, &kQwen3,   &kSmolLm3, &kGemma2,   &kGemma3,
+                               &kGpt2,  &kGptNeoX, &kPhi3,  &kMixtral, &kOlmoe,   &kQwen2Moe, &kQwen3Moe};
 
 std::string supportedNames() {
     std::string names;

@@ -14,13 +14,16 @@
 
 namespace counterpoint::network {
 
-/// Names of the tensors; "{}" stands for the layer's number; without ".weight" and ".bias" where both may be. Empty:
-/// the architecture has none. A fused matrix stands under `query` (key and value empty) and under `gate` (up empty).
+/// Names of the tensors; "{}" stands for the layer's number, a second one for the expert's; without ".weight" and
+/// ".bias" where both may be. Empty: the architecture has none. A fused matrix stands under `query` (key and value
+/// empty) and under `gate` (up empty).
 struct TensorNames {
     std::string_view embedding = {}, positions = {}, norm = {}, head = {}, newerHead = {};  ///< newerHead: or this
     std::string_view attentionNorm = {}, query = {}, key = {}, value = {}, queryNorm = {}, keyNorm = {}, output = {},
                      attentionPostNorm = {};
     std::string_view mlpNorm = {}, gate = {}, up = {}, down = {}, mlpPostNorm = {};
+    std::string_view router = {}, expertGate = {}, expertUp = {}, expertDown = {};
+    std::string_view sharedGate = {}, sharedUp = {}, sharedDown = {}, sharedScale = {};
     std::array<std::string_view, 2> masks = {};  ///< endings of constants that old files hold and no one needs
 };
 
@@ -45,6 +48,7 @@ struct Config {
 /// float type). Notices: pretraining_tp, which is not followed.
 Config readConfig(const std::filesystem::path& directory);
 
-extern const Architecture kLlama, kMistral, kQwen2, kQwen3, kSmolLm3, kPhi3, kGemma2, kGemma3, kGpt2, kGptNeoX;
+extern const Architecture kLlama, kMistral, kQwen2, kQwen3, kSmolLm3, kPhi3, kGemma2, kGemma3, kGpt2, kGptNeoX,
+    kMixtral, kOlmoe, kQwen2Moe, kQwen3Moe;
 
 }  // namespace counterpoint::network

@@ -1,6 +1,5 @@
 #include "compute/network/atenengine.h"
 
-#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
 
@@ -11,12 +10,15 @@
 #include <map>
 #include <mutex>
 #include <numeric>
+#include <optional>
 
-#include "compute/network/convert.h"
+#include "compute/network/atenweights.h"
 #include "compute/network/devicegraph.h"
 #include "compute/network/guard.h"
 #include "compute/network/modelsource.h"
+#include "compute/network/router.h"
 #include "compute/network/versions.h"
+#include "compute/sources/notfinite.h"
 
 namespace counterpoint::network {
 namespace {
@@ -27,104 +29,14 @@ using compute::TokenId;
 constexpr std::int64_t kChunk = 256;   ///< positions of a prompt at once
 constexpr std::int64_t kGrowth = 256;  ///< positions by which the cache grows
 
-struct AtenLinear {
-    at::Tensor weight, bias;
-};
-struct AtenNorm {
-    at::Tensor weight, bias;  ///< float32; undefined: no norm, no bias
-};
-struct AtenLayer {
-    AtenNorm attentionNorm, queryNorm, keyNorm, attentionPostNorm, mlpNorm, mlpPostNorm;
-    AtenLinear query, key, value, output, gate, up, down;
-};
-struct AtenWeights {
-    std::shared_ptr<const Weights> source;  ///< keeps the mapping alive where a tensor lies in it
-    at::Tensor embedding, positions, head;
-    AtenNorm norm;
-    double embeddingScale = 1.0;  ///< as a weight would hold it
-    std::vector<AtenLayer> layers;
-    at::Device device{at::kCPU};
-    at::ScalarType type = at::kFloat;       ///< of weights and activations
-    at::ScalarType attention = at::kFloat;  ///< of keys, values and their products
-};
-
-at::ScalarType scalarType(WeightType type) {
-    switch (type) {
-        case WeightType::Float32:
-            return at::kFloat;
-        case WeightType::BFloat16:
-            return at::kBFloat16;
-        case WeightType::Float16:
-            return at::kHalf;
-    }
-    return at::kFloat;
-}
-
-/// Uploads weights; float16 has no arithmetic on the processor in older libtorch and is widened there.
-class Uploader {
-  public:
-    explicit Uploader(AtenWeights& to) : m_to(to) {}
-    at::Tensor matrix(const Matrix& m) const {
-        if (m.data == nullptr) return {};
-        const auto options = at::TensorOptions(scalarType(m.type));
-        void* data = const_cast<void*>(m.data);
-        const at::Tensor view = m.transposed ? at::from_blob(data, {m.columns, m.rows}, options).t()
-                                             : at::from_blob(data, {m.rows, m.columns}, options);
-        return view.to(m_to.device, m_to.type);
-    }
-    at::Tensor vector(const std::vector<float>& v) const {  // float32, always its own memory
-        if (v.empty()) return {};
-        const at::Tensor view =
-            at::from_blob(const_cast<float*>(v.data()), {static_cast<std::int64_t>(v.size())}, at::kFloat);
-        return view.to(m_to.device, at::kFloat, false, true);
-    }
-    AtenLinear linear(const Linear& l) const {
-        return {matrix(l.weight), l.bias.empty() ? at::Tensor() : vector(l.bias).to(m_to.type)};
-    }
-    AtenNorm norm(const Norm& n) const { return {vector(n.weight), vector(n.bias)}; }
-    AtenLayer layer(const Layer& l) const {
-        return {.attentionNorm = norm(l.attentionNorm),
-                .queryNorm = norm(l.queryNorm),
-                .keyNorm = norm(l.keyNorm),
-                .attentionPostNorm = norm(l.attentionPostNorm),
-                .mlpNorm = norm(l.mlpNorm),
-                .mlpPostNorm = norm(l.mlpPostNorm),
-                .query = linear(l.query),
-                .key = linear(l.key),
-                .value = linear(l.value),
-                .output = linear(l.output),
-                .gate = linear(l.gate),
-                .up = linear(l.up),
-                .down = linear(l.down)};
-    }
-
-  private:
-    AtenWeights& m_to;
-};
-
-std::shared_ptr<const AtenWeights> upload(std::shared_ptr<const Weights> weights, at::Device device) {
-    const c10::InferenceMode inference;
-    auto result = std::make_shared<AtenWeights>();
-    const Weights& w = *weights;
-    const bool widened = device.is_cpu() && w.embedding.type == WeightType::Float16;
-    result->device = device;
-    result->type = widened ? at::kFloat : scalarType(w.embedding.type);
-    // libtorch 1.13 sums batched bfloat16 products in bfloat16 on the processor: 2,000 positions lose two digits
-    result->attention = device.is_cpu() ? at::kFloat : result->type;
-    const Uploader up(*result);
-    result->embedding = up.matrix(w.embedding);
-    result->head = w.head.data == w.embedding.data ? result->embedding : up.matrix(w.head);
-    result->positions = up.matrix(w.positions);
-    result->norm = up.norm(w.norm);
-    result->embeddingScale = rounded(static_cast<float>(w.shape.embeddingScale), w.embedding.type);
-    for (const Layer& l : w.layers) result->layers.push_back(up.layer(l));
-    result->source = std::move(weights);
-    return result;
-}
-
 class AtenEngine final : public Engine {
   public:
-    explicit AtenEngine(std::shared_ptr<const AtenWeights> weights) : m_weights(std::move(weights)) {}
+    explicit AtenEngine(std::shared_ptr<const AtenWeights> weights) : m_weights(std::move(weights)) {
+        if (shape().mixture.experts == 0) return;
+        m_router.emplace(shape());
+        m_recordable = false;  // who is chosen is decided on the host
+    }
+    Router* router() override { return m_router ? &*m_router : nullptr; }
 
     Outcome forward(std::int64_t first, std::span<const TokenId> ids, std::int64_t rows, std::span<float> logits,
                     const std::stop_token& stop) override {
@@ -132,12 +44,14 @@ class AtenEngine final : public Engine {
             const c10::InferenceMode inference;
             const auto n = static_cast<std::int64_t>(ids.size());
             reserve(first + n);
+            if (m_router) m_router->begin(first, n);
             for (std::int64_t done = 0; done < n; done += kChunk) {
                 const std::int64_t T = std::min(kChunk, n - done), from = std::max<std::int64_t>(0, n - rows - done);
                 const at::Tensor input = at::empty({2, T}, at::kLong);  // ids, positions: one copy to the device
                 auto* at = input.data_ptr<std::int64_t>();
                 std::copy_n(ids.begin() + done, T, at);
                 std::iota(at + T, at + 2 * T, first + done);
+                m_first = first + done;
                 const at::Tensor out = T == 1 ? step(input, stop) : run(input.to(m_weights->device), from, stop);
                 if (stop.stop_requested()) return Outcome::Cancelled;
                 if (from >= T) continue;
@@ -206,7 +120,7 @@ class AtenEngine final : public Engine {
     static bool finite(const at::Tensor& x) { return at::isfinite(x).all().item<bool>(); }
 
     /// The layers once more, each looked at.
-    void requireFinite(const at::Tensor& input) const {
+    void requireFinite(const at::Tensor& input) {
         const Surroundings around = surroundings(input.select(0, 1));
         at::Tensor x = embed(input.select(0, 0), around.positions);
         if (!finite(x)) throwNotFinite(-1, shape().layers);
@@ -218,12 +132,17 @@ class AtenEngine final : public Engine {
 
     /// input [2][T]: ids, positions. Log-probabilities [T - from][V] of what follows; undefined when stopped or none is
     /// asked for. With one token nothing here waits for the device or depends on the input's values but through it.
-    at::Tensor run(const at::Tensor& input, std::int64_t from, const std::stop_token& stop) const {
+    at::Tensor run(const at::Tensor& input, std::int64_t from, const std::stop_token& stop) {
         const Surroundings around = surroundings(input.select(0, 1));
         at::Tensor x = embed(input.select(0, 0), around.positions);
-        for (std::size_t i = 0; i < m_weights->layers.size(); ++i) {
-            if (stop.stop_requested()) return {};
-            x = layer(i, x, around);
+        try {
+            for (std::size_t i = 0; i < m_weights->layers.size(); ++i) {
+                if (stop.stop_requested()) return {};
+                x = layer(i, x, around);
+            }
+        } catch (const compute::NotFinite&) {  // a router saw it; an earlier layer may have made it
+            requireFinite(input);
+            throw;
         }
         if (x.size(0) > 1 && !finite(x)) requireFinite(input);
         if (from >= x.size(0)) return {};
@@ -264,6 +183,11 @@ class AtenEngine final : public Engine {
         return (wide * scale * norm.weight).to(m_weights->type);
     }
 
+    /// x [T][heads][D], head by head or all as one.
+    at::Tensor headNormed(const at::Tensor& x, const AtenNorm& norm) const {
+        return shape().headNormsAsOne ? normed(x.flatten(1), norm).view_as(x) : normed(x, norm);
+    }
+
     static at::Tensor capped(const at::Tensor& x, double cap) { return cap > 0.0 ? at::tanh(x / cap) * cap : x; }
 
     /// x [T][heads][D] -> [heads][T][D] in the attention's dtype, each head's halves turned.
@@ -301,9 +225,10 @@ class AtenEngine final : public Engine {
         const auto [queries, keys, values] = projected(l, h);
         const at::Tensor cache = m_cache.select(0, static_cast<std::int64_t>(index));
         const at::Tensor k = cache.select(0, 0), v = cache.select(0, 1);
-        k.index_copy_(1, around.positions, rotated(normed(keys, l.keyNorm), kind.rotary, around));
+        k.index_copy_(1, around.positions, rotated(headNormed(keys, l.keyNorm), kind.rotary, around));
         v.index_copy_(1, around.positions, values.transpose(0, 1).to(m_weights->attention));
-        const at::Tensor q = rotated(normed(queries, l.queryNorm), kind.rotary, around).reshape({G, perGroup * T, D});
+        const at::Tensor q =
+            rotated(headNormed(queries, l.queryNorm), kind.rotary, around).reshape({G, perGroup * T, D});
         const at::Tensor products = at::bmm(q, k.transpose(1, 2)).to(at::kFloat).view({G, perGroup, T, P});
         const at::Tensor scores =
             capped(products * static_cast<double>(s.attentionScale), s.attentionCap) + around.masks.at(kind.window);
@@ -332,10 +257,43 @@ class AtenEngine final : public Engine {
         return normed(at::linear(inner, l.down.weight, l.down.bias), l.mlpPostNorm);
     }
 
-    at::Tensor layer(std::size_t index, const at::Tensor& x, const Surroundings& around) const {
+    at::Tensor layer(std::size_t index, const at::Tensor& x, const Surroundings& around) {
         const AtenLayer& l = m_weights->layers[index];
         const at::Tensor after = x + attention(index, normed(x, l.attentionNorm), around);
-        return after + mlp(l, normed(shape().parallelResidual ? x : after, l.mlpNorm));
+        const at::Tensor h = normed(shape().parallelResidual ? x : after, l.mlpNorm);
+        return after + (l.router.defined() ? mixture(index, h) : mlp(l, h));
+    }
+
+    at::Tensor of(const AtenExpert& expert, const at::Tensor& h) const {
+        return at::linear(activated(at::linear(h, expert.gate)) * at::linear(h, expert.up), expert.down).to(at::kFloat);
+    }
+
+    /// The router in float32 and the choice on the host; each chosen expert once for all its positions, summed in
+    /// float32.
+    at::Tensor mixture(std::size_t index, const at::Tensor& h) {
+        const AtenLayer& l = m_weights->layers[index];
+        const auto layer = static_cast<std::int64_t>(index), T = h.size(0);
+        const at::Tensor logits = at::linear(h.to(at::kFloat), l.router).to(at::kCPU).contiguous();
+        const float* row = logits.data_ptr<float>();
+        if (!std::all_of(row, row + logits.numel(), [](float x) { return std::isfinite(x); }))
+            throwNotFinite(layer, shape().layers);
+        m_router->route(layer, m_first, T, row);
+        group(*m_router, layer, m_first, T, m_grouped);
+        const auto rows = static_cast<std::int64_t>(m_grouped.positions.size());
+        const at::Tensor positions =
+            at::from_blob(m_grouped.positions.data(), {rows}, at::kLong).to(m_weights->device, at::kLong, false, true);
+        const at::Tensor weights = at::from_blob(m_grouped.weights.data(), {rows, 1}, at::kFloat)
+                                       .to(m_weights->device, at::kFloat, false, true);
+        const at::Tensor out = at::zeros(h.sizes(), h.options().dtype(at::kFloat));
+        for (std::size_t e = 0; e < l.experts.size(); ++e) {
+            const std::int64_t begin = m_grouped.begins[e], n = m_grouped.begins[e + 1] - begin;
+            if (n == 0) continue;
+            const at::Tensor own = positions.narrow(0, begin, n);
+            out.index_add_(0, own, of(l.experts[e], h.index_select(0, own)) * weights.narrow(0, begin, n));
+        }
+        if (!l.sharedGate.defined()) return out.to(m_weights->type);
+        const at::Tensor scale = at::sigmoid(at::linear(h, l.sharedGate).to(at::kFloat));
+        return (out + scale * of(l.shared, h)).to(m_weights->type);
     }
 
     std::shared_ptr<const AtenWeights> m_weights;
@@ -343,6 +301,9 @@ class AtenEngine final : public Engine {
     at::Tensor m_places;                                      ///< 0, 1, … [capacity]
     std::vector<std::pair<at::Tensor, at::Tensor>> m_tables;  ///< cosine and sine [capacity][n] of each rotary
     at::Tensor m_input, m_output;                             ///< of a step: [2][1], [1][V]
+    std::optional<Router> m_router;
+    Grouped m_grouped;
+    std::int64_t m_first = 0;  ///< position of the first token of the pieces that run() is about
     DeviceGraph m_graph;
     bool m_recordable = true;
 };

@@ -16,19 +16,46 @@ constexpr std::int64_t kLanes = 16;
 
 std::int64_t roundUp(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
+MatmulArguments argumentsOf(const Product& p, const float* bias) {
+    const Matrix& w = *p.weight;
+    return {w.data, w.type, w.columns, bias, p.x, p.count, p.y, w.rows, w.transposed};
+}
+
+std::int64_t rowsOfATask(const Matrix& weight, std::int64_t count, int threads) {
+    const std::int64_t perRow = std::max<std::int64_t>(1, weight.columns * count);
+    const std::int64_t rows = roundUp(std::max<std::int64_t>(1, kTaskWork / perRow), kRowsTogether);
+    return weight.transposed ? roundUp(std::max(rows, weight.rows / (2 * threads)), kLanes)  // long runs of memory
+                             : rows;
+}
+
+std::int64_t tasksOf(std::int64_t rows, std::int64_t together) { return (rows + together - 1) / together; }
+
 }  // namespace
 
 void linear(const Matrix& weight, const float* bias, const float* x, std::int64_t T, float* y, int threads) {
-    const MatmulArguments arguments{weight.data, weight.type, weight.columns,   bias, x, T,
-                                    y,           weight.rows, weight.transposed};
+    const MatmulArguments arguments = argumentsOf({&weight, x, T, y}, bias);
     const Kernels& k = kernels();
-    const std::int64_t perRow = std::max<std::int64_t>(1, weight.columns * T);
-    if (threads <= 1 || perRow * weight.rows < kWorthAThread) return k.matmul(arguments, 0, weight.rows);
-    std::int64_t rows = roundUp(std::max<std::int64_t>(1, kTaskWork / perRow), kRowsTogether);
-    if (weight.transposed) rows = roundUp(std::max(rows, weight.rows / (2 * threads)), kLanes);  // long runs of memory
-    const std::int64_t tasks = (weight.rows + rows - 1) / rows;
-    compute::Pool::instance().run(threads, tasks, [&](std::int64_t task, int) {
+    if (threads <= 1 || weight.rows * weight.columns * T < kWorthAThread) return k.matmul(arguments, 0, weight.rows);
+    const std::int64_t rows = rowsOfATask(weight, T, threads);
+    compute::Pool::instance().run(threads, tasksOf(weight.rows, rows), [&](std::int64_t task, int) {
         k.matmul(arguments, task * rows, std::min(weight.rows, (task + 1) * rows));
+    });
+}
+
+void linear(std::span<const Product> products, int threads) {
+    std::int64_t work = 0, tasks = 0;
+    for (const Product& p : products) {
+        work += p.weight->rows * p.weight->columns * p.count;
+        tasks += tasksOf(p.weight->rows, rowsOfATask(*p.weight, p.count, threads));
+    }
+    compute::Pool::instance().run(work < kWorthAThread ? 1 : threads, tasks, [&](std::int64_t task, int) {
+        for (const Product& p : products) {
+            const std::int64_t out = p.weight->rows, rows = rowsOfATask(*p.weight, p.count, threads);
+            const std::int64_t own = tasksOf(out, rows);
+            if (task < own)
+                return kernels().matmul(argumentsOf(p, nullptr), task * rows, std::min(out, (task + 1) * rows));
+            task -= own;
+        }
     });
 }
 

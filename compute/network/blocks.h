@@ -4,6 +4,7 @@
 // activations float32, row-major. Thread: one owner per scratch.
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "compute/network/kvcache.h"
@@ -17,6 +18,16 @@ void linear(const Matrix& weight, const float* bias, const float* x, std::int64_
 inline void linear(const Linear& l, const float* x, std::int64_t T, float* y, int threads) {
     linear(l.weight, l.bias.empty() ? nullptr : l.bias.data(), x, T, y, threads);
 }
+
+/// y [count][out] = x [count][in] · weightᵀ: one of several products that do not wait for one another.
+struct Product {
+    const Matrix* weight = nullptr;
+    const float* x = nullptr;
+    std::int64_t count = 0;
+    float* y = nullptr;
+};
+/// All of them; their tasks are dealt out together.
+void linear(std::span<const Product> products, int threads);
 
 /// out [T][n] = norm of each row of x; in place is allowed.
 void normRows(const Norm& norm, const Shape& shape, const float* x, std::int64_t T, float* out);

@@ -34,9 +34,10 @@ std::string shown(const std::vector<std::int64_t>& shape) {
     return text + "]";
 }
 
-std::string inLayer(std::string_view pattern, std::int64_t layer) {
+/// Its first "{}" as that number.
+std::string numbered(std::string_view pattern, std::int64_t number) {
     std::string name(pattern);
-    name.replace(name.find("{}"), 2, std::to_string(layer));
+    name.replace(name.find("{}"), 2, std::to_string(number));
     return name;
 }
 
@@ -262,9 +263,36 @@ std::pair<Linear, Linear> halves(const Linear& both) {
     return parts;
 }
 
+/// The router, its experts and the shared one, as they lie in the files.
+void loadMixture(Loader& from, const TensorNames& names, const Shape& s, std::int64_t i, Layer& l) {
+    const Mixture& m = s.mixture;
+    const auto named = [i](std::string_view pattern) { return numbered(pattern, i) + ".weight"; };
+    l.router = from.matrix(named(names.router), m.experts, s.hidden);
+    for (std::int64_t e = 0; e < m.experts; ++e) {
+        const auto ofExpert = [&](std::string_view pattern) { return numbered(named(pattern), e); };
+        l.experts.push_back({.gate = from.matrix(ofExpert(names.expertGate), m.width, s.hidden),
+                             .up = from.matrix(ofExpert(names.expertUp), m.width, s.hidden),
+                             .down = from.matrix(ofExpert(names.expertDown), s.hidden, m.width)});
+    }
+    if (m.sharedWidth == 0) return;
+    l.shared = {.gate = from.matrix(named(names.sharedGate), m.sharedWidth, s.hidden),
+                .up = from.matrix(named(names.sharedUp), m.sharedWidth, s.hidden),
+                .down = from.matrix(named(names.sharedDown), s.hidden, m.sharedWidth)};
+    l.sharedGate = from.matrix(named(names.sharedScale), 1, s.hidden);
+}
+
+void loadDense(Loader& from, const TensorNames& names, const Shape& s, std::int64_t i, Layer& l) {
+    if (names.up.empty())
+        std::tie(l.gate, l.up) = halves(from.linear(numbered(names.gate, i), 2 * s.intermediate, s.hidden, false));
+    else if (!names.gate.empty())
+        l.gate = from.linear(numbered(names.gate, i), s.intermediate, s.hidden, s.mlpBias);
+    if (!names.up.empty()) l.up = from.linear(numbered(names.up, i), s.intermediate, s.hidden, s.mlpBias);
+    l.down = from.linear(numbered(names.down, i), s.hidden, s.intermediate, s.mlpBias);
+}
+
 Layer loadLayer(Loader& from, const TensorNames& names, const Shape& s, std::int64_t i) {
     const std::int64_t HD = s.heads * s.headDim, GD = s.keyValueHeads * s.headDim;
-    const auto named = [i](std::string_view pattern) { return pattern.empty() ? "" : inLayer(pattern, i); };
+    const auto named = [i](std::string_view pattern) { return pattern.empty() ? "" : numbered(pattern, i); };
     const auto norm = [&](std::string_view pattern, std::int64_t n) { return from.norm(named(pattern), n, s); };
     Layer l;
     l.attentionNorm = norm(names.attentionNorm, s.hidden);
@@ -273,17 +301,15 @@ Layer loadLayer(Loader& from, const TensorNames& names, const Shape& s, std::int
         l.key = from.linear(named(names.key), GD, s.hidden, s.queryKeyValueBias);
         l.value = from.linear(named(names.value), GD, s.hidden, s.queryKeyValueBias);
     }
-    l.queryNorm = norm(names.queryNorm, s.headDim);
-    l.keyNorm = norm(names.keyNorm, s.headDim);
+    l.queryNorm = norm(names.queryNorm, s.headNormsAsOne ? HD : s.headDim);
+    l.keyNorm = norm(names.keyNorm, s.headNormsAsOne ? GD : s.headDim);
     l.output = from.linear(named(names.output), s.hidden, HD, s.outputBias);
     l.attentionPostNorm = norm(names.attentionPostNorm, s.hidden);
     l.mlpNorm = norm(names.mlpNorm, s.hidden);
-    if (names.up.empty())
-        std::tie(l.gate, l.up) = halves(from.linear(named(names.gate), 2 * s.intermediate, s.hidden, false));
-    else if (!names.gate.empty())
-        l.gate = from.linear(named(names.gate), s.intermediate, s.hidden, s.mlpBias);
-    if (!names.up.empty()) l.up = from.linear(named(names.up), s.intermediate, s.hidden, s.mlpBias);
-    l.down = from.linear(named(names.down), s.hidden, s.intermediate, s.mlpBias);
+    if (s.kinds[static_cast<std::size_t>(i)].routed)
+        loadMixture(from, names, s, i, l);
+    else
+        loadDense(from, names, s, i, l);
     l.mlpPostNorm = norm(names.mlpPostNorm, s.hidden);
     return l;
 }

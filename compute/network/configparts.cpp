@@ -12,7 +12,7 @@ constexpr std::int64_t kWide = 1 << 20, kMany = 4096, kLong = 1 << 24;
 /// A key of some family of models and what it must be to change nothing.
 struct ForeignKey {
     std::string_view key;
-    enum { One, Absent, False, True, NoExperts } neutral;
+    enum { One, Absent, False, True, Zero, Empty, Softmax, NoExperts } neutral;
 };
 constexpr std::array kForeignKeys = {
     ForeignKey{"partial_rotary_factor", ForeignKey::One},
@@ -53,6 +53,19 @@ constexpr std::array kForeignKeys = {
     ForeignKey{"num_local_experts", ForeignKey::NoExperts},
     ForeignKey{"num_experts", ForeignKey::NoExperts},
     ForeignKey{"n_routed_experts", ForeignKey::NoExperts},
+    // of mixtures of experts
+    ForeignKey{"decoder_sparse_step", ForeignKey::One},
+    ForeignKey{"mlp_only_layers", ForeignKey::Empty},
+    ForeignKey{"shared_expert_intermediate_size", ForeignKey::Zero},
+    ForeignKey{"n_shared_experts", ForeignKey::Zero},
+    ForeignKey{"num_shared_experts", ForeignKey::Zero},
+    ForeignKey{"first_k_dense_replace", ForeignKey::Zero},
+    ForeignKey{"moe_layer_freq", ForeignKey::One},
+    ForeignKey{"routed_scaling_factor", ForeignKey::One},
+    ForeignKey{"n_group", ForeignKey::One},
+    ForeignKey{"topk_group", ForeignKey::One},
+    ForeignKey{"scoring_func", ForeignKey::Softmax},
+    ForeignKey{"router_logit_softcapping", ForeignKey::Absent},
 };
 
 /// "8" for 8.0, "0.5" for 0.5.
@@ -255,6 +268,9 @@ void refuseForeign(const ConfigReader& config, std::initializer_list<std::string
         if (neutral == ForeignKey::Absent) config.refuse(what, "none", shown(*value));
         if (neutral == ForeignKey::False && config.flag(key.c_str(), false)) config.refuse(what, "false", "true");
         if (neutral == ForeignKey::True && !config.flag(key.c_str(), true)) config.refuse(what, "true", "false");
+        if (neutral == ForeignKey::Zero && *value != 0) config.refuse(what, "0 or none", value->dump());
+        if (neutral == ForeignKey::Empty && !value->empty()) config.refuse(what, "an empty list", value->dump());
+        if (neutral == ForeignKey::Softmax && *value != "softmax") config.refuse(what, "softmax", value->dump());
         if (neutral == ForeignKey::NoExperts && *value != 0 && *value != 1)
             config.refuse("a mixture of experts is not supported by this architecture", "no " + config.name(key),
                           value->dump());

@@ -38,7 +38,9 @@ Decoder::Decoder(std::shared_ptr<const Weights> weights, int threads)
     : m_weights(std::move(weights)),
       m_threads(threads),
       m_cache(m_weights->shape),
-      m_angles(m_weights->shape.rotaries.size()) {}
+      m_angles(m_weights->shape.rotaries.size()) {
+    if (m_weights->shape.mixture.experts > 0) m_router.emplace(m_weights->shape);
+}
 
 void Decoder::embed(std::span<const compute::TokenId> ids, std::int64_t first) {
     const Weights& w = *m_weights;
@@ -66,8 +68,11 @@ void Decoder::project(const Layer& l, std::int64_t T) {
         linear(l.query, m_normed.data(), T, m_fused.data(), m_threads);
         split(s, m_fused.data(), T, m_q.data(), m_k.data(), m_v.data());
     }
-    if (!l.queryNorm.weight.empty()) normRows(l.queryNorm, s, m_q.data(), T * s.heads, m_q.data());
-    if (!l.keyNorm.weight.empty()) normRows(l.keyNorm, s, m_k.data(), T * s.keyValueHeads, m_k.data());
+    const auto normHeads = [&](const Norm& norm, std::vector<float>& x, std::int64_t heads) {
+        if (!norm.weight.empty()) normRows(norm, s, x.data(), s.headNormsAsOne ? T : T * heads, x.data());
+    };
+    normHeads(l.queryNorm, m_q, s.heads);
+    normHeads(l.keyNorm, m_k, s.keyValueHeads);
 }
 
 void Decoder::layer(std::int64_t index, std::int64_t first, std::int64_t T) {
@@ -92,14 +97,23 @@ void Decoder::layer(std::int64_t index, std::int64_t first, std::int64_t T) {
     add(x, delta, xs);
 
     if (!s.parallelResidual) normRows(l.mlpNorm, s, x, T, m_normed.data());
+    if (m_router && s.kinds[static_cast<std::size_t>(index)].routed)
+        mixture(s, l, index, first, m_normed.data(), T, *m_router, m_mixture, delta, m_threads);
+    else
+        dense(l, T);
+    if (!l.mlpPostNorm.weight.empty()) normRows(l.mlpPostNorm, s, delta, T, delta);
+    add(x, delta, xs);
+}
+
+/// m_normed -> m_delta.
+void Decoder::dense(const Layer& l, std::int64_t T) {
+    const Shape& s = m_weights->shape;
     const bool gated = l.gate.weight.data != nullptr;
     linear(l.up, m_normed.data(), T, m_up.data(), m_threads);
     if (gated) linear(l.gate, m_normed.data(), T, m_gate.data(), m_threads);
     float* inner = gated ? m_gate.data() : m_up.data();
     kernels().activate(s.activation, inner, gated ? m_up.data() : nullptr, T * s.intermediate);
-    linear(l.down, inner, T, delta, m_threads);
-    if (!l.mlpPostNorm.weight.empty()) normRows(l.mlpPostNorm, s, delta, T, delta);
-    add(x, delta, xs);
+    linear(l.down, inner, T, m_delta.data(), m_threads);
 }
 
 compute::Outcome Decoder::forward(std::int64_t first, std::span<const compute::TokenId> ids, std::int64_t rows,
@@ -108,6 +122,7 @@ compute::Outcome Decoder::forward(std::int64_t first, std::span<const compute::T
     const Shape& s = w.shape;
     const auto n = static_cast<std::int64_t>(ids.size()), most = std::min(n, kChunk);
     m_cache.reserve(first + n);
+    if (m_router) m_router->begin(first, n);
     for (std::vector<float>* v : {&m_x, &m_normed, &m_delta}) resize(*v, most, s.hidden);
     for (std::vector<float>* v : {&m_q, &m_mixed}) resize(*v, most, s.heads * s.headDim);
     for (std::vector<float>* v : {&m_k, &m_v}) resize(*v, most, s.keyValueHeads * s.headDim);

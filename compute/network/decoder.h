@@ -7,11 +7,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 
-#include "compute/network/blocks.h"
 #include "compute/network/engine.h"
+#include "compute/network/mixture.h"
 
 namespace counterpoint::network {
 
@@ -22,17 +23,23 @@ class Decoder final : public Engine {
     /// used.
     compute::Outcome forward(std::int64_t first, std::span<const compute::TokenId> ids, std::int64_t rows,
                              std::span<float> logits, const std::stop_token& stop) override;
+    Router* router() override { return m_router ? &*m_router : nullptr; }
+    /// Of the weights that mixtures of experts have read since this state began.
+    std::int64_t mixtureBytesRead() const { return m_mixture.bytesRead; }
 
   private:
     void embed(std::span<const compute::TokenId> ids, std::int64_t first);
     void layer(std::int64_t index, std::int64_t first, std::int64_t T);
     void project(const Layer& layer, std::int64_t T);
+    void dense(const Layer& layer, std::int64_t T);
 
     std::shared_ptr<const Weights> m_weights;
     int m_threads;
     KvCache m_cache;
     std::vector<Angles> m_angles;  ///< one for each of the shape's rotaries
     AttentionScratch m_attention;
+    std::optional<Router> m_router;
+    MixtureScratch m_mixture;
     std::vector<float> m_x, m_normed, m_fused, m_q, m_k, m_v, m_mixed, m_gate, m_up, m_delta;  ///< [T][…] of one chunk
 };
 

@@ -12,12 +12,16 @@
 
 namespace counterpoint::network {
 
+class Router;
+
 /// Reads ids at positions first, first+1, … and writes the logits [rows][V] after the last rows of them.
 class Engine {
   public:
     virtual ~Engine() = default;
     virtual compute::Outcome forward(std::int64_t first, std::span<const compute::TokenId> ids, std::int64_t rows,
                                      std::span<float> logits, const std::stop_token& stop) = 0;
+    /// Of a model with routed experts; null: it has none.
+    virtual Router* router() { return nullptr; }
 };
 
 /// The Error of a layer (0-based; -1: the embedding) whose output holds a NaN or an infinity.

@@ -7,6 +7,7 @@
 #include "compute/network/convert.h"
 #include "compute/network/decoder.h"
 #include "compute/network/ggufmodel.h"
+#include "compute/network/router.h"
 #include "compute/sources/notfinite.h"
 #include "compute/sources/stopset.h"
 #include "compute/text/gguftokenizer.h"
@@ -44,13 +45,30 @@ auto named(const std::string& where, Work&& work) {
 class ModelSource final : public compute::Source {
   public:
     explicit ModelSource(std::shared_ptr<const OpenedModel> model)
-        : m_model(std::move(model)), m_engine(m_model->newEngine()) {}
+        : m_model(std::move(model)), m_engine(m_model->newEngine()), m_router(m_engine->router()) {}
 
     const compute::SourceInfo& info() const override { return m_model->info; }
     std::shared_ptr<const compute::Tokenizer> tokenizer() const override { return m_model->tokenizer; }
     Position length() const override { return static_cast<Position>(m_ids.size()); }
     std::unique_ptr<compute::Source> fork() const override {
-        return named(info().path, [this] { return makeSource(m_model); });
+        return named(info().path, [this] {
+            auto other = makeSource(m_model);
+            if (m_router != nullptr) other->setRouting(m_router->settings());
+            return other;
+        });
+    }
+
+    void setRouting(const compute::SourceRouting& routing) override {
+        if (m_router == nullptr) return Source::setRouting(routing);
+        try {
+            m_router->set(routing);
+        } catch (const Error& error) {
+            throw inThisModel(error);
+        }
+    }
+    std::span<const compute::RoutingRow> routing() const override {
+        if (m_router == nullptr) return {};
+        return m_router->rows().last(std::min(m_read, m_router->rows().size()));  // without a cache there are more
     }
 
     void rewind(Position length) override {
@@ -63,6 +81,7 @@ class ModelSource final : public compute::Source {
     Outcome forward(std::span<const TokenId> ids, std::int64_t rows, std::span<float> logits,
                     std::stop_token stop) override {
         check(ids, rows, logits);
+        m_read = ids.size();
         if (ids.empty()) return Outcome::Done;
         const std::size_t before = m_ids.size();
         const auto forget = [&] { m_ids.resize(before); };
@@ -82,6 +101,13 @@ class ModelSource final : public compute::Source {
     }
 
   private:
+    /// What the rules of routing refuse, as this model's.
+    Error inThisModel(const Error& error) const {
+        compute::ErrorParts parts = error.parts();
+        parts.where = info().path + ", " + parts.where;
+        return Error(std::move(parts));
+    }
+
     [[noreturn]] void refuse(std::string what, std::string expected, std::string found) const {
         throw Error({.where = info().path,
                      .what = std::move(what),
@@ -109,7 +135,9 @@ class ModelSource final : public compute::Source {
 
     std::shared_ptr<const OpenedModel> m_model;
     std::unique_ptr<Engine> m_engine;
+    Router* m_router;            ///< the engine's
     std::vector<TokenId> m_ids;  ///< what has been read; the engine's cache holds at least these
+    std::size_t m_read = 0;      ///< ids of the last forward()
 };
 
 /// What both kinds of files come to.
@@ -159,6 +187,15 @@ std::optional<Opened> openGguf(const std::filesystem::path& path, const compute:
     return opened;
 }
 
+std::optional<compute::RouterInfo> routersOf(const Shape& shape) {
+    const Mixture& m = shape.mixture;
+    if (m.experts == 0) return {};
+    compute::RouterInfo routers{.layers = {}, .experts = m.experts, .chosen = m.chosen, .normTopkProb = m.normTopkProb};
+    for (std::size_t i = 0; i < shape.kinds.size(); ++i)
+        if (shape.kinds[i].routed) routers.layers.push_back(static_cast<std::int64_t>(i));
+    return routers;
+}
+
 }  // namespace
 
 void throwNotFinite(std::int64_t layer, std::int64_t layers) {
@@ -205,6 +242,7 @@ std::unique_ptr<OpenedModel> openWeights(const std::filesystem::path& path,
         info.maxPositions = shape.maxPositions;
         info.layers = shape.layers;
         info.tiedHead = shape.tiedHead;
+        info.routers = routersOf(shape);
         if (!shape.rotaries.empty()) info.positionScaling = shape.rotaries.front().scaling;
         info.notices = std::move(checkpoint->notices);
         if (tokenizer != nullptr) {

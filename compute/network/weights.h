@@ -4,11 +4,12 @@
 //   a = postNorm(O·attention(rope(qNorm(Q n₁(x))), rope(kNorm(K n₁(x))), V n₁(x)))
 //   m = postNorm(down(act(gate n₂) · up n₂)), or down(act(up n₂)) without a gate
 //   x ← x + a, then x ← x + m on the new x; or at once x ← x + a + m on the old (parallelResidual)
-//   logits = cap(head · n(x))
+//   in a routed layer m = Σ_{e∈S} w_e · expert_e(n₂) + σ(g·n₂)·shared(n₂), each expert down(act(gate n₂) · up n₂), with
+//   S and w from the router's logits R n₂ by R12; only the experts of S are computed logits = cap(head · n(x))
 // What an architecture does not have is empty or 1. Matrices stay in their file's mapping where the dtype asked for is
 // the file's; vectors (norms, biases) are float32 copies. Shapes: C hidden, H query heads, G key/value heads, D head
-// size, F intermediate, V rows of the head, L layers. Immutable after loading; shared between decoding states.
-// Thread: any.
+// size, F intermediate, V rows of the head, L layers, E routed experts, K chosen. Immutable after loading; shared
+// between decoding states. Thread: any.
 
 #include <cstdint>
 #include <memory>
@@ -29,6 +30,16 @@ enum class Fused { No, Blocks, PerHead };
 struct LayerKind {
     std::int64_t window = 0;  ///< positions seen, the own one included; 0: all before
     int rotary = 0;           ///< index into Shape::rotaries; −1: none
+    bool routed = false;      ///< its MLP is a mixture of experts
+};
+
+/// The mixture of the routed layers, the same in each.
+struct Mixture {
+    std::int64_t experts = 0;      ///< E; 0: the model has no routed layers
+    std::int64_t chosen = 0;       ///< K
+    std::int64_t width = 0;        ///< F of a routed expert
+    std::int64_t sharedWidth = 0;  ///< F of the shared expert; 0: none
+    bool normTopkProb = false;     ///< do the weights of the chosen sum to 1? (HAZARDS A5)
 };
 
 /// The numbers of a config.json, under this house's names.
@@ -58,6 +69,8 @@ struct Shape {
     bool queryKeyValueBias = false;
     bool outputBias = false;
     bool mlpBias = false;
+    bool headNormsAsOne = false;  ///< norms of queries and keys run over all heads at once
+    Mixture mixture;
 };
 
 struct Matrix {
@@ -78,11 +91,19 @@ struct Norm {
     std::vector<float> bias;    ///< [n] or empty
 };
 
+struct Expert {
+    Matrix gate, up, down;  ///< [F][C], [F][C], [C][F]
+};
+
 struct Layer {
     Norm attentionNorm, queryNorm, keyNorm, attentionPostNorm, mlpNorm, mlpPostNorm;  ///< [C], [D], [D], [C], [C], [C]
     Linear query, key, value;  ///< [H·D][C], [G·D][C], [G·D][C]; fused: query is [(H+2G)·D][C], the others are empty
     Linear output;             ///< [C][H·D]
-    Linear gate, up, down;     ///< [F][C] or empty, [F][C], [C][F]
+    Linear gate, up, down;     ///< [F][C] or empty, [F][C], [C][F]; all empty in a routed layer
+    Matrix router;             ///< [E][C] or empty
+    std::vector<Expert> experts;  ///< [E] or empty
+    Expert shared;                ///< or empty
+    Matrix sharedGate;            ///< [1][C] or empty
 };
 
 struct Weights {

@@ -143,6 +143,23 @@ class TestArchitectures : public QObject, tests::Scratch {
         row("gpt-neox-options", R"({"use_parallel_residual":true})");
         row("phi3", R"({"partial_rotary_factor":0.5})");
         row("phi3", R"({"sliding_window":null})");
+        row("mixtral", R"({"num_experts_per_tok":1})");
+        row("mixtral", R"({"num_experts_per_tok":3})");
+        row("mixtral", R"({"rope_theta":null})");
+        row("mixtral-window", R"({"sliding_window":65})");
+        row("olmoe", R"({"norm_topk_prob":true})");
+        row("olmoe", R"({"num_experts_per_tok":2})");
+        row("olmoe-normalised", R"({"norm_topk_prob":null})");
+        row("olmoe-normalised", R"({"attention_bias":false})");
+        row("qwen2-moe", R"({"norm_topk_prob":true})");
+        row("qwen2-moe", R"({"qkv_bias":false})");
+        row("qwen2-moe-options", R"({"norm_topk_prob":null})");
+        row("qwen2-moe-options", R"({"use_sliding_window":false})");
+        row("qwen2-moe-options", R"({"max_window_layers":3})");
+        row("qwen3-moe", R"({"norm_topk_prob":null})");
+        row("qwen3-moe-options", R"({"norm_topk_prob":true})");
+        row("qwen3-moe-options", R"({"sliding_window":71})");
+        row("qwen3-moe-options", R"({"attention_bias":false})");
     }
     void everyOptionMoves() {
         QFETCH(QString, name);
@@ -193,6 +210,33 @@ class TestArchitectures : public QObject, tests::Scratch {
         row("mistral", R"({"attention_bias":true})", {"attention_bias"});
         row("smollm3", R"({"no_rope_layers":[1,0]})", {"no_rope_layers"});
         row("llama-tied-biases", R"({"num_attention_heads":5})", {"head size", "64 / 5"});
+        row("mixtral", R"({"norm_topk_prob":false})", {"norm_topk_prob", "sum to 1"});
+        row("mixtral", R"({"num_experts_per_tok":7})", {"num_experts_per_tok", "1 to 6", "7"});
+        row("mixtral", R"({"num_local_experts":0})", {"num_local_experts"});
+        row("mixtral", R"({"num_local_experts":7})", {"block_sparse_moe.gate.weight", "[7, 48]", "[6, 48]"});
+        row("mixtral", R"({"num_experts":4})", {"num_experts", "num_local_experts", "4 and 6"});
+        row("mixtral", R"({"decoder_sparse_step":2})", {"decoder_sparse_step", "this architecture"});
+        row("mixtral", R"({"attention_bias":true})", {"attention_bias"});
+        row("mixtral", R"({"intermediate_size":81})", {"experts.0.w1.weight", "[81, 48]", "[80, 48]"});
+        row("olmoe", R"({"clip_qkv":8.0})", {"clip_qkv", "8.0"});
+        row("olmoe", R"({"mlp_only_layers":[0]})", {"mlp_only_layers", "an empty list"});
+        row("olmoe", R"({"sliding_window":64})", {"sliding_window", "64"});
+        row("olmoe", R"({"shared_expert_intermediate_size":64})", {"shared_expert_intermediate_size", "64"});
+        row("olmoe", R"({"norm_topk_prob":1})", {"norm_topk_prob", "true or false"});
+        row("olmoe", R"({"num_key_value_heads":4})", {"k_proj", "[48, 48]", "[24, 48]"});
+        row("qwen2-moe", R"({"shared_expert_intermediate_size":57})", {"shared_expert.gate_proj", "[57, 48]"});
+        row("qwen2-moe", R"({"mlp_only_layers":[0]})", {"model.layers.0.mlp.gate_proj.weight", "missing"});
+        row("qwen2-moe", R"({"mlp_only_layers":"all"})", {"mlp_only_layers", "a list of layers"});
+        row("qwen2-moe", R"({"mlp_only_layers":[-1]})", {"mlp_only_layers", "a list of layers"});
+        row("qwen2-moe", R"({"decoder_sparse_step":0})", {"decoder_sparse_step"});
+        row("qwen2-moe", R"({"num_experts":9})", {"mlp.gate.weight", "[9, 48]", "[8, 48]"});
+        row("qwen2-moe", R"({"routed_scaling_factor":2.5})", {"routed_scaling_factor", "2.5"});
+        row("qwen2-moe", R"({"attention_bias":true})", {"attention_bias"});
+        row("qwen3-moe", R"({"moe_intermediate_size":null})", {"experts.0.gate_proj", "[768, 48]", "[40, 48]"});
+        row("qwen3-moe", R"({"scoring_func":"sigmoid"})", {"scoring_func", "softmax", "sigmoid"});
+        row("qwen3-moe", R"({"n_group":4})", {"n_group", "4"});
+        row("qwen3-moe", R"({"n_shared_experts":1})", {"n_shared_experts", "1"});
+        row("llama", R"({"router_logit_softcapping":30.0})", {"router_logit_softcapping"});
     }
     void refusedByName() {
         QFETCH(QString, name);

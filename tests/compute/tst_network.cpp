@@ -157,6 +157,38 @@ class TestNetwork : public QObject {
                 3e-4);  // 255 terms in float32, stated to 1e-4
     }
 
+    /// Mixtral's layout with real weights: four equal experts in the place of one MLP give the dense model's texts,
+    /// four tuned ones those of their own golden file.
+    void goldenTextsOfMixtures_data() {
+        QTest::addColumn<QString>("model");
+        QTest::addColumn<QString>("texts");
+        QTest::addColumn<QString>("device");
+        for (const char* device : {"cpu", "cpu-aten"}) {
+            QTest::addRow("upcycled, %s", device) << "models/stories260K-mixtral-upcycled/hf"
+                                                  << "models/stories260K/golden.json" << device;
+            QTest::addRow("tuned, %s", device) << "models/stories260K-mixtral-tuned/hf"
+                                               << "models/stories260K-mixtral-tuned/golden.json" << device;
+        }
+    }
+    void goldenTextsOfMixtures() {
+        QFETCH(QString, model);
+        QFETCH(QString, texts);
+        QFETCH(QString, device);
+        REQUIRE_SHARED(model.toStdString());
+        REQUIRE_SHARED(texts.toStdString());
+        OpenOptions options;
+        options.device = device.toStdString();
+        const auto source = compute::openSource(tests::shared(model.toStdString()), options, {});
+        QCOMPARE(source->info().routers->experts, 4);
+        const compute::Json json = compute::readJson(tests::shared(texts.toStdString()));
+        QVERIFY(json.at("cases").size() >= 3);
+        for (const compute::Json& item : json.at("cases")) {
+            const auto ids = item.at("ids").get<std::vector<TokenId>>();
+            source->rewind(0);
+            QCOMPARE(decodeGreedily(*source, item.at("prompt_ids").get<std::vector<TokenId>>(), ids.size()).ids, ids);
+        }
+    }
+
     /// The files hold the narrow dtype and are used as they lie.
     void narrowWeightsStayNear_data() {
         QTest::addColumn<bool>("half");

@@ -46,6 +46,8 @@ class GoldenModel {
     compute::Json& config() { return m_json.at("config"); }
     std::int64_t vocabulary() const { return config().at("vocab_size").get<std::int64_t>(); }
 
+    const compute::Json& operator[](const char* key) const { return m_json.at(key); }
+
     std::vector<compute::TokenId> ids() const {
         std::vector<compute::TokenId> ids(m_json.at("positions").back().get<std::size_t>() + 1);
         for (std::size_t t = 0; t < ids.size(); ++t)
@@ -60,7 +62,7 @@ class GoldenModel {
                std::vector<ToyTensor> extra = {}) const {
         std::vector<ToyTensor> tensors = std::move(extra);
         for (const auto& [name, law] : m_json.at("tensors").items())
-            tensors.push_back(tensor(name, rename(name), law, dtype));
+            tensors.push_back(tensor(salt() + name, rename(name), law, dtype));
         std::sort(tensors.begin(), tensors.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
         writeToyModel(directory, config(), tensors, static_cast<int>(vocabulary()));
     }
@@ -72,7 +74,7 @@ class GoldenModel {
     std::vector<ToyTensor> tensors() const {
         std::vector<ToyTensor> all;
         for (const auto& [name, law] : m_json.at("tensors").items())
-            all.push_back(tensor(name, name, law, compute::DType::F32));
+            all.push_back(tensor(salt() + name, name, law, compute::DType::F32));
         return all;
     }
 
@@ -100,13 +102,14 @@ class GoldenModel {
     }
 
   private:
-    static ToyTensor tensor(const std::string& name, const std::string& stored, const compute::Json& law,
+    std::string salt() const { return m_json.value("salt", std::string()); }
+    static ToyTensor tensor(const std::string& hashed, const std::string& stored, const compute::Json& law,
                             compute::DType dtype) {
         const auto shape = law.at(0).get<std::vector<std::int64_t>>();
         const double centre = law.at(1).get<double>(), step = law.at(2).get<double>();
         const auto most = law.at(3).get<std::uint32_t>();
         std::uint32_t hash = 0x811C9DC5u;
-        for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193u;
+        for (const char c : hashed) hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193u;
         std::size_t n = 1;
         for (const std::int64_t size : shape) n *= static_cast<std::size_t>(size);
         std::vector<float> values(n);

@@ -6,6 +6,10 @@ Writes NAME.json beside this script. A model's weights are not stored: element i
 [−most, most] by a hash of the tensor's name and i (value() below), so that a test fills the same numbers in; they are
 exact in float32, float16 and bfloat16. Logits are float32, of one pass over 2,001 hashed token ids; where positions
 depend on how far a text has come (dynamic), token by token with the cache.
+
+A mixture of experts chooses, and where two experts come close a sum rounded otherwise chooses the other one: SALTS (a
+text before every tensor's name in the hash) are of models whose K-th and next router logits stay apart at the stored
+positions in all layers; "gap" is the least distance there, of 0.09 or more, and 'make.py search NAME…' tries salts. Their routing at the stored positions is kept too.
 """
 
 import json
@@ -14,6 +18,7 @@ import sys
 import tempfile
 
 import numpy
+import safetensors.torch
 import torch
 import transformers
 
@@ -39,9 +44,9 @@ def sequence(start, n):
     return mixed(steps & numpy.uint64(0xFFFFFFFF))
 
 
-def value(name, shape, centre, step, most):
+def value(name, shape, centre, step, most, salt=""):
     h = 0x811C9DC5  # FNV-1a
-    for byte in name.encode():
+    for byte in (salt + name).encode():
         h = ((h ^ byte) * 0x01000193) & 0xFFFFFFFF
     n = int(numpy.prod(shape))
     k = (sequence(h, n) % numpy.uint32(2 * most + 1)).astype(numpy.int64) - most
@@ -59,6 +64,8 @@ def law(name, gemma):
         return (0.0 if gemma else 1.0), 2.0**-7, 48
     if "embed_tokens" in name or "wte" in name or "wpe" in name or "embed_in" in name:
         return 0.0, 2.0**-7, 127
+    if name.endswith((".gate.weight", ".shared_expert_gate.weight")):
+        return 0.0, 2.0**-8, 127
     if any(part in name for part in ("q_proj", "k_proj", "qkv", "c_attn", "query_key_value")):
         return 0.0, 2.0**-8, 64
     if "lm_head" in name or "embed_out" in name:
@@ -79,6 +86,10 @@ NEOX = dict(**MARKS, vocab_size=VOCABULARY, hidden_size=64, intermediate_size=96
 GPT2 = dict(**MARKS, vocab_size=VOCABULARY, n_embd=48, n_layer=3, n_head=4, n_positions=2048, layer_norm_epsilon=1e-5,
             activation_function="gelu_new")
 PHI3 = {**LLAMA, "rms_norm_eps": 1e-5, "sliding_window": None}
+MIXTRAL = dict(LLAMA, num_local_experts=6, num_experts_per_tok=2, sliding_window=None)
+OLMOE = dict({k: v for k, v in LLAMA.items() if k != "head_dim"}, num_experts=8, num_experts_per_tok=3, norm_topk_prob=False)
+QWEN_MOE = dict(LLAMA, moe_intermediate_size=40, num_experts=8, num_experts_per_tok=3, decoder_sparse_step=1,
+                mlp_only_layers=[])
 SLIDING, FULL = "sliding_attention", "full_attention"
 
 
@@ -117,6 +128,22 @@ def neox(**more):
 
 def phi3(**more):
     return llama("Phi3ForCausalLM", "phi3", base=PHI3, **more)
+
+
+def mixtral(**more):
+    return llama("MixtralForCausalLM", "mixtral", base=MIXTRAL, **more)
+
+
+def olmoe(**more):
+    return llama("OlmoeForCausalLM", "olmoe", base=OLMOE, **more)
+
+
+def qwen2_moe(**more):
+    return llama("Qwen2MoeForCausalLM", "qwen2_moe", base=QWEN_MOE, shared_expert_intermediate_size=56, **more)
+
+
+def qwen3_moe(**more):
+    return llama("Qwen3MoeForCausalLM", "qwen3_moe", base=QWEN_MOE, **more)
 
 
 CASES = {
@@ -162,7 +189,21 @@ CASES = {
                              rope_scaling={"type": "linear", "factor": 3.0}),
     "phi3": phi3(sliding_window=64, partial_rotary_factor=0.75, without=["head_dim"], hidden_size=64),
     "phi3-plain": phi3(tie_word_embeddings=True, without=["head_dim"], hidden_size=64),
+    "mixtral": mixtral(),
+    "mixtral-window": mixtral(sliding_window=64, num_experts_per_tok=1, tie_word_embeddings=True),
+    "olmoe": olmoe(),
+    "olmoe-normalised": olmoe(norm_topk_prob=True, attention_bias=True, num_key_value_heads=4, hidden_size=64),
+    "qwen2-moe": qwen2_moe(norm_topk_prob=False),
+    "qwen2-moe-options": qwen2_moe(norm_topk_prob=True, decoder_sparse_step=2, qkv_bias=False, num_hidden_layers=4,
+                                   mlp_only_layers=[1], use_sliding_window=True, sliding_window=100,
+                                   max_window_layers=2),
+    "qwen3-moe": qwen3_moe(norm_topk_prob=True),
+    "qwen3-moe-options": qwen3_moe(norm_topk_prob=False, mlp_only_layers=[1], attention_bias=True, num_experts_per_tok=8,
+                                   use_sliding_window=True, sliding_window=70, num_local_experts=8,
+                                   without=["num_experts"]),
 }
+SALTS = {"mixtral-window": "salt 0 ", "olmoe": "salt 10 ", "olmoe-normalised": "salt 7 ", "qwen2-moe": "salt 3 ",
+         "qwen3-moe": "salt 10 "}
 
 
 def filled(config):
@@ -176,6 +217,24 @@ def filled(config):
         tensors[stored] = [list(parameter.shape), *law(stored, gemma)]
         parameter.data.copy_(torch.from_numpy(value(stored, *tensors[stored])))
     return model, tensors
+
+
+def filled_mixture(config, salt):
+    """From files, where every expert has tensors of its own, as it has not in transformers' memory."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "config.json").write_text(json.dumps(config))
+        read = transformers.AutoConfig.from_pretrained(folder)
+        transformers.AutoModelForCausalLM.from_config(read, dtype=torch.float32).save_pretrained(folder)
+        tensors, numbers = {}, {}
+        with safetensors.safe_open(folder / "model.safetensors", "pt") as file:
+            for stored in file.keys():  # a tied head is no tensor of its own
+                tensors[stored] = [list(file.get_slice(stored).get_shape()), *law(stored, False)]
+                numbers[stored] = torch.from_numpy(value(stored, *tensors[stored], salt)).float()
+        safetensors.torch.save_file(numbers, folder / "model.safetensors", {"format": "pt"})
+        (folder / "config.json").write_text(json.dumps(config))
+        model = transformers.AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager", dtype=torch.float32)
+    return model.eval(), tensors
 
 
 def logits(model, ids, step_by_step):
@@ -197,8 +256,35 @@ def shown(rows):
             "largest": float(f"{chosen.abs().max().item():.7g}")}
 
 
+def routing(model, config, ids):
+    """Of the stored positions, layer by layer: the router's logits, who is chosen in which order, and the weights of the
+    mixture; and the least distance between the last chosen and the first that is not, where there is one."""
+    rows, handles = [], []
+    for layer in model.model.layers:
+        if hasattr(layer.mlp, "gate"):
+            handles.append(layer.mlp.gate.register_forward_hook(lambda _, __, out: rows.append(out)))
+    with torch.no_grad():
+        model(torch.tensor([ids]))
+    for handle in handles:
+        handle.remove()
+    shown_rows = []
+    for position in POSITIONS:
+        layers = []
+        for logits, weights, experts in rows:
+            layers.append({"logits": [float(f"{x:.7g}") for x in logits[position].tolist()],
+                           "experts": experts[position].tolist(),
+                           "weights": [float(f"{x:.7g}") for x in weights[position].tolist()]})
+        shown_rows.append(layers)
+    gap, K = float("inf"), config["num_experts_per_tok"]
+    for layer in (layer for layers in shown_rows for layer in layers if len(layer["logits"]) > K):
+        descending = sorted(layer["logits"], reverse=True)
+        gap = min(gap, descending[K - 1] - descending[K])
+    return shown_rows, gap
+
+
 def golden(name, config):
-    model, tensors = filled(config)
+    mixture = "num_experts_per_tok" in config
+    model, tensors = filled_mixture(config, SALTS.get(name, "")) if mixture else filled(config)
     ids = (sequence(0x5EED, max(POSITIONS) + 1) % numpy.uint32(VOCABULARY)).tolist()
     dynamic = name == "llama-dynamic"
     result = {"transformers": transformers.__version__, "torch": torch.__version__, "config": config,
@@ -207,12 +293,31 @@ def golden(name, config):
         scale = model.model.embed_tokens.embed_scale
         scale.copy_(scale.to(torch.bfloat16).float())
         result["bfloat16"] = shown(logits(model, ids, dynamic))
+    if mixture:
+        result["salt"] = SALTS.get(name, "")
+        result["routing"], gap = routing(model, config, ids)
+        result["gap"] = float(f"{gap:.3g}") if gap < float("inf") else None
     lines = [json.dumps(key) + ": " + json.dumps(entry) for key, entry in result.items()]
     (HERE / f"{name}.json").write_text("{" + ",\n ".join(lines) + "}\n")
-    print(name, result["float32"]["largest"], flush=True)
+    print(name, result["float32"]["largest"], result.get("gap", ""), flush=True)
+
+
+def search(name, tries=8):
+    """Salts by their gaps."""
+    config = CASES[name]
+    ids = (sequence(0x5EED, max(POSITIONS) + 1) % numpy.uint32(VOCABULARY)).tolist()
+    found = []
+    for i in range(tries):
+        gap = routing(filled_mixture(config, f"salt {i} ")[0], config, ids)[1]
+        found.append((gap, f"salt {i} "))
+    print(name, *sorted(found, reverse=True)[:3], flush=True)
 
 
 if __name__ == "__main__":
     torch.manual_seed(0)
-    for case in sys.argv[1:] or CASES:
-        golden(case, CASES[case])
+    if sys.argv[1:2] == ["search"]:
+        for case in sys.argv[2:]:
+            search(case)
+    else:
+        for case in sys.argv[1:] or CASES:
+            golden(case, CASES[case])
