@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "compute/network/atenweights.h"
+#include "compute/network/convert.h"
 #include "compute/network/devicegraph.h"
 #include "compute/network/guard.h"
 #include "compute/network/modelsource.h"
