@@ -73,8 +73,9 @@ class Decoder {
             m_text.push(m_tokens[i], m_bytes.back());
         }
         m_priors = m_rack.priors(m_session, nullptr);
-        m_lane.push(TraceStarted{m_request.trace, m_tokens, m_bytes, m_promptLength, m_session.sourceNames(), m_store, tokenizer,
-                                   m_rack.statedStopIds(m_session), m_session.decoding.seed, m_priors});
+        m_lane.push(TraceStarted{m_request.trace, m_tokens, m_bytes, m_promptLength, m_session.sourceNames(), m_store,
+                                 tokenizer, m_rack.statedStopIds(m_session), m_session.decoding.seed, m_priors,
+                                 m_rack.routers()});
     }
 
     /// SPEC.md 2: scoring goes over the prompt, or over a recording's own tokens.

@@ -170,6 +170,7 @@ void Document::on(const TraceStarted& e) {
     trace->tokenizer = e.tokenizer;
     trace->priors = e.priors;
     trace->stopIds = e.stopIds;
+    trace->routers = e.routers;
     const auto siblings = std::count_if(m_traces.begin(), m_traces.end(), [&](const auto& t) { return t->parent == trace->parent; });
     const auto parent = std::find_if(m_traces.begin(), m_traces.end(), [&](const auto& t) { return t->id == trace->parent; });
     trace->name = (parent != m_traces.end() ? (*parent)->name + "." : std::string()) + std::to_string(siblings + 1);

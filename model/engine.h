@@ -72,7 +72,11 @@ struct Progress { std::string what; double fraction; std::string rate; };      /
 struct Failure { std::string sentence, details, operation; };                   ///< operation: "Loading", "Exporting"; earlier results stay
 struct TraceStarted { int trace; std::vector<compute::TokenId> tokens; std::vector<std::string> tokenBytes; compute::Position promptLength;
                       std::vector<std::string> sources; std::shared_ptr<LogitStore> store; std::shared_ptr<const compute::Tokenizer> tokenizer;
-                      std::vector<compute::TokenId> stopIds; std::uint64_t seed; PriorSetPtr priors; };
+                      std::vector<compute::TokenId> stopIds;
+                      std::uint64_t seed;
+                      PriorSetPtr priors;
+                      std::vector<std::optional<compute::RouterInfo>> routers = {};
+};
 struct StepDone { int trace; StepPtr step; };                                   ///< in order of position
 struct TraceEnded { int trace; std::string stop; compute::TokenId stopId; double tokensPerSecond; };
 struct Recomposed { int trace; std::uint64_t generation; std::vector<StepPtr> steps; bool last; compute::Position flip; PriorSetPtr priors; };  ///< flip -1: none so far

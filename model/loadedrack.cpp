@@ -1,11 +1,12 @@
 #include "model/loadedrack.h"
 
-#include "compute/sources/filekind.h"
-#include "model/sessionerror.h"
-
 #include <algorithm>
 #include <set>
 #include <utility>
+
+#include "compute/sources/filekind.h"
+#include "model/sessionerror.h"
+#include "model/sourcerouting.h"
 
 namespace counterpoint::model {
 
@@ -39,19 +40,15 @@ class BorrowedSource : public compute::Source {
     Lane& m_lane;
 };
 
-/// What a session may name but this build does not compute is refused by name: leaving it out would change the result silently.
-void requireBuilt(const Session& session) {
-    for (std::size_t i = 0; i < session.sourceCount(); ++i) {
-        const SourceEntry& s = session.source(i);
-        if (s.routing.is_null() || !records(session, i)) continue;
-        const std::string mode = s.routing.value("mode", OrderedJson("deterministic")).dump();
-        if (mode != "\"deterministic\"")
-            throw Error({.where = "source '" + s.name + "', \"routing\"",
-                         .what = "this version routes as the model was published only",
-                         .expected = "\"mode\": \"deterministic\"",
-                         .found = mode,
-                         .advice = {},
-                         .details = {}});
+/// Settings that cannot act are refused when the source is opened, not at the first token.
+void requireNoRouting(const SourceEntry& entry, compute::Source& source) {
+    const std::string where = "source '" + entry.name + "', \"routing\"";
+    try {
+        source.setRouting(sourceRouting(entry.routing, where));
+    } catch (const Error& error) {
+        compute::ErrorParts parts = error.parts();
+        parts.where = where;
+        throw Error(std::move(parts));
     }
 }
 
@@ -122,7 +119,6 @@ Outcome LoadedRack::load(const LoadRequest& request, Lane& lane, std::stop_token
 
 Outcome LoadedRack::open(const LoadRequest& request, Lane& lane, std::stop_token stop) {
     const Session& session = request.session;
-    requireBuilt(session);
     const bool keep = m_options.device == request.options.device && m_options.dtype == request.options.dtype &&
                       m_options.threads == request.options.threads && m_options.cache == request.options.cache;
     std::vector<Slot> slots(session.sourceCount());
@@ -146,6 +142,7 @@ Outcome LoadedRack::open(const LoadRequest& request, Lane& lane, std::stop_token
             slot.source = take(std::span(slots).first(i), slot, keep, options, lane, stop);
             if (!slot.source) return Outcome::Cancelled;
             if (i > 0) compute::requireComposable(session.base.name, *slots[0].source, entry.name, *slot.source);
+            if (records(session, i) && !slot.source->info().routers) requireNoRouting(entry, *slot.source);
         } catch (const Error& e) {
             if (records(session, i)) throw;
             slot.source.reset();
@@ -191,11 +188,17 @@ Outcome LoadedRack::require(const Session& session, bool onlyUsed, Lane& lane, s
     bool open = m_whole && sameSources(m_session, session) && (onlyUsed || !m_onlyUsed);
     for (std::size_t i = 0; open && i < m_slots.size(); ++i) open = m_slots[i].source != nullptr || !records(session, i);
     if (open) {
-        requireBuilt(session);
         readBanks(session, false, lane);
         return Outcome::Done;
     }
     return load({session, m_options, onlyUsed}, lane, stop);
+}
+
+std::vector<std::optional<compute::RouterInfo>> LoadedRack::routers() const {
+    std::vector<std::optional<compute::RouterInfo>> routers;
+    for (const Slot& slot : m_slots)
+        routers.push_back(slot.source ? slot.source->info().routers : std::optional<compute::RouterInfo>());
+    return routers;
 }
 
 std::shared_ptr<const compute::Tokenizer> LoadedRack::tokenizer() const { return m_slots.front().source->tokenizer(); }
@@ -269,8 +272,11 @@ void LoadedRack::prepare(const Session& session, bool feedAll) {
             prefix = base->encode(entry.prefix);
         }
         slot.prefixLength = static_cast<std::int64_t>(prefix.size());
-        m_ensemble->setMember(static_cast<std::size_t>(slot.member), entry.temperature, std::move(prefix),
-                              feedAll || records(session, i));
+        const auto member = static_cast<std::size_t>(slot.member);
+        m_ensemble->setMember(member, entry.temperature, std::move(prefix), feedAll || records(session, i));
+        // A source without routers is asked too where it has a say, so that settings that cannot act are refused.
+        if (records(session, i) || slot.source->info().routers)
+            m_ensemble->setRouting(member, sourceRouting(entry.routing, "source '" + entry.name + "', \"routing\""));
     }
     m_prepared = session;
 }

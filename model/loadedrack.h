@@ -28,6 +28,8 @@ class LoadedRack {
     /// What was opened since this was last asked.
     std::vector<Opened> takeOpened() { return std::exchange(m_opened, {}); }
 
+    /// [M] of each source of the rack.
+    std::vector<std::optional<compute::RouterInfo>> routers() const;
     std::shared_ptr<const compute::Tokenizer> tokenizer() const;
     /// What of the session's banks acts; `before`: of the same tokenizer. Error naming an enabled bank that could not be read.
     PriorSetPtr priors(Session session, const compute::PriorSet* before) const;

@@ -126,6 +126,7 @@ class Arena {
 struct Kept {
     const float* row = nullptr;
     compute::RowFacts facts;
+    std::shared_ptr<const compute::RoutingRow> routing;
 };
 
 }  // namespace
@@ -193,7 +194,9 @@ void LogitStore::append(const compute::RawRows& rows) {
         if (row.empty()) continue;
         float* data = s.arena->take(row.size());
         std::copy(row.begin(), row.end(), data);
-        slot[i] = {data, compute::factsOf(row, rows.rows[0].empty() ? row : rows.rows[0])};
+        const bool routed = i < rows.routing.size() && !rows.routing[i].experts.empty();
+        slot[i] = {data, compute::factsOf(row, rows.rows[0].empty() ? row : rows.rows[0]),
+                   routed ? std::make_shared<const compute::RoutingRow>(rows.routing[i]) : nullptr};
     }
     if (count == 0) s.first = rows.position;
     s.count.store(count + 1, std::memory_order_release);
@@ -217,6 +220,12 @@ std::span<const float> LogitStore::row(Position position, std::size_t source) co
     if (index >= count) return {};
     const float* data = s.slot(index)[source].row;
     return data == nullptr ? std::span<const float>{} : std::span(data, static_cast<std::size_t>(s.vocabulary));
+}
+
+std::shared_ptr<const compute::RoutingRow> LogitStore::routing(Position position, std::size_t source) const {
+    return row(position, source).empty()
+               ? nullptr
+               : m_state->slot(static_cast<std::size_t>(position - m_state->first))[source].routing;
 }
 
 compute::SourceRows<float> LogitStore::rows(Position position) const {

@@ -28,6 +28,8 @@ class LogitStore {
     compute::Position end() const;            ///< one past the last row
     /// Empty span: that source gave no row there. Valid as long as the store lives.
     std::span<const float> row(compute::Position position, std::size_t source) const;
+    /// Where input position `position` − 1 went in that source; null: no routed experts.
+    std::shared_ptr<const compute::RoutingRow> routing(compute::Position position, std::size_t source) const;
     /// All sources of one position with their facts, ready for compose().
     compute::SourceRows<float> rows(compute::Position position) const;
     std::uint64_t bytes() const;

@@ -52,6 +52,7 @@ class Collector {
         t.tokenizer = e.tokenizer;
         t.stopIds = e.stopIds;
         t.priors = e.priors;
+        t.routers = e.routers;
     }
     void operator()(const StepDone& e) { appendStep(m_result.trace, e.step); }
     void operator()(const TraceEnded& e) {

@@ -18,6 +18,7 @@
 #include "model/diagnostics.h"
 #include "model/loadedrack.h"
 #include "model/runner.h"
+#include "model/sourcerouting.h"
 
 namespace counterpoint::model {
 
@@ -99,6 +100,29 @@ constexpr std::array kScalars = {Scalar{"drift_composed", &Diagnostics::driftCom
 /// A mixture has no interference: null, as NaN reaches no file (R1).
 OrderedJson ifDefined(double value) { return std::isnan(value) ? OrderedJson() : number(value); }
 
+/// Where input position `position` − 1 went, a layer of a source each.
+OrderedJson routingJson(const Step& step, const Trace& trace, const std::vector<Column>& columns) {
+    OrderedJson list = OrderedJson::array();
+    for (const Column& c : columns) {
+        if (c.source >= step.routing.size() || c.source >= trace.routers.size() || !trace.routers[c.source]) continue;
+        const compute::RoutingRow& row = step.routing[c.source];
+        const compute::RouterInfo& routers = *trace.routers[c.source];
+        const auto K = static_cast<std::ptrdiff_t>(routers.chosen);
+        for (std::size_t l = 0; l < routers.layers.size() && !row.experts.empty(); ++l) {
+            const auto from = static_cast<std::ptrdiff_t>(l) * K;
+            OrderedJson weights = OrderedJson::array();
+            for (std::ptrdiff_t k = 0; k < K; ++k)
+                weights.push_back(real(row.weights[static_cast<std::size_t>(from + k)]));
+            list.push_back({{"source", c.name},
+                            {"layer", routers.layers[l]},
+                            {"experts", std::vector<compute::ExpertId>(row.experts.begin() + from,
+                                                                       row.experts.begin() + from + K)},
+                            {"weights", std::move(weights)}});
+        }
+    }
+    return list;
+}
+
 OrderedJson topJson(const Step& step, const Trace& trace, const std::vector<Column>& columns) {
     OrderedJson list = OrderedJson::array();
     for (const compute::TopToken& t : step.top) {
@@ -151,7 +175,7 @@ OrderedJson rowJson(const Step& step, const Trace& trace, const std::vector<Colu
     row["no_say"] = d.noSay;
     row["priors"] = step.matchedPriors;
     row["top"] = topJson(step, trace, columns);
-    row["routing"] = OrderedJson::array();
+    row["routing"] = routingJson(step, trace, columns);
     return row;
 }
 
@@ -181,7 +205,7 @@ OrderedJson summaryJson(const RunResult& result) {
             {"device", result.device},
             {"dtype", result.dtype},
             {"threads", result.threads},
-            {"law", "exact"},
+            {"law", lawOf(trace.session)},
             {"versions", std::move(versions)},
             {"sha256", std::move(hashes)}};
 }
@@ -228,6 +252,15 @@ void writeRows(const LogitStore& store, std::size_t source, Position count, floa
     }
 }
 
+/// [L][T][E] of one source, as the noise-free routers gave them.
+void writeRouterLogits(const LogitStore& store, std::size_t source, Position count, const compute::RouterInfo& routers,
+                       const WriteBytes& write) {
+    const auto E = static_cast<std::size_t>(routers.experts);
+    for (std::size_t l = 0; l < routers.layers.size(); ++l)
+        for (Position p = 1; p <= count; ++p)
+            write(std::as_bytes(std::span(store.routing(p, source)->logits).subspan(l * E, E)));
+}
+
 /// Where the base's tokenizer lies, as the recording names it: from its own folder, where the session's path is
 /// relative. A folder or a GGUF file brings its own.
 std::string tokenizerPlace(const Session& session, const std::filesystem::path& file) {
@@ -245,6 +278,45 @@ std::string tokenizerPlace(const Session& session, const std::filesystem::path& 
     return std::filesystem::path(session.base.path).is_absolute()
                ? folder.string()
                : folder.lexically_relative(moved.file.parent_path()).generic_string();
+}
+
+/// Router logits of the sources whose routers are alike, since a recording states one set of layers for all. What is
+/// left out, said.
+std::string addRouters(const Trace& trace, Position count, const std::filesystem::path& file,
+                       std::vector<compute::TensorToWrite>& tensors, std::map<std::string, std::string>& metadata) {
+    const LogitStore& store = *trace.store;
+    const auto alike = [](const compute::RouterInfo& a, const compute::RouterInfo& b) {
+        return a.layers == b.layers && a.chosen == b.chosen && a.normTopkProb == b.normTopkProb;
+    };
+    const compute::RouterInfo* stated = nullptr;
+    std::string leftOut;
+    for (const Column& c : columnsOf(trace)) {
+        if (c.source >= trace.routers.size() || !trace.routers[c.source] || !fed(trace, count, c.source)) continue;
+        if (store.routing(1, c.source) == nullptr) continue;
+        const compute::RouterInfo& routers = *trace.routers[c.source];
+        if (stated != nullptr && !alike(*stated, routers)) {
+            leftOut += (leftOut.empty() ? "" : " ") + file.filename().string() + " leaves out the router logits of '" +
+                       c.name + "', since a recording states one set of routed layers for all its sources.";
+            continue;
+        }
+        if (stated == nullptr) {
+            stated = &routers;
+            std::string layers;
+            for (const std::int64_t layer : routers.layers)
+                layers += (layers.empty() ? "" : ",") + std::to_string(layer);
+            metadata["router_layers"] = layers;
+            metadata["experts_per_token"] = std::to_string(routers.chosen);
+            metadata["norm_topk_prob"] = routers.normTopkProb ? "true" : "false";
+        }
+        tensors.push_back({.name = "router_logits." + c.name,
+                           .dtype = compute::DType::F32,
+                           .shape = {static_cast<std::int64_t>(routers.layers.size()), count, routers.experts},
+                           .bytes = {},
+                           .produce = [&store, source = c.source, count, &routers](const WriteBytes& write) {
+                               writeRouterLogits(store, source, count, routers, write);
+                           }});
+    }
+    return leftOut;
 }
 
 /// A recording: row t of every source is about token t + 1. Rows are given at the source's own temperature 1.
@@ -279,6 +351,7 @@ std::string writeSources(const Trace& trace, const std::filesystem::path& file) 
     }
     std::map<std::string, std::string> metadata{{"format", "counterpoint.recording/1"},
                                                 {"base", trace.sources.front()}};
+    leftOut += addRouters(trace, count, file, tensors, metadata);
     if (trace.tokenizer) metadata["tokenizer"] = tokenizerPlace(trace.session, file);
     compute::writeSafetensors(file, tensors, metadata);
     return leftOut;

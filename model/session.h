@@ -33,7 +33,7 @@ struct SourceEntry {
     std::string sourceInFile;     ///< "source": which source of a recording
     std::string tokenizer;        ///< TorchScript, recordings: a tokenizer directory
     std::string sha256;
-    OrderedJson routing;          ///< null = deterministic; kept as it is until routing is built
+    OrderedJson routing;  ///< null = deterministic; see sourceRouting()
     OrderedJson unknown = OrderedJson::object();
     bool operator==(const SourceEntry&) const = default;
 };

@@ -1,5 +1,11 @@
 // Session <-> JSON (SPEC.md 2). Every reader takes a key out of `rest`; what stays there is unknown, kept and warned about.
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
 #include "compute/dial.h"
 #include "compute/error.h"
 #include "compute/files/atomicfile.h"
@@ -8,12 +14,7 @@
 #include "compute/printable.h"
 #include "model/banks.h"
 #include "model/session.h"
-
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <limits>
-#include <utility>
+#include "model/sourcerouting.h"
 
 namespace counterpoint::model {
 
@@ -112,6 +113,7 @@ SourceEntry readSource(const OrderedJson& json, const std::string& where, bool s
     }
     if (const auto v = reader.takeNonNull("routing")) {
         if (!v->is_object()) reader.fail("routing", "an object", *v);
+        (void)sourceRouting(*v, reader.at("routing"), &warnings);
         entry.routing = *v;
     }
     entry.unknown = reader.unknown(warnings);

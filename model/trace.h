@@ -34,6 +34,7 @@ struct Trace {
     std::optional<compute::Position> flip;  ///< first position where the present dials would draw another token (R3)
     std::string stop;                       ///< "eos|limit|context|user|error", "" while running
     std::optional<compute::TokenId> stopId;
+    std::vector<std::optional<compute::RouterInfo>> routers;  ///< [M] of sources with routed experts
     std::vector<compute::TokenId> stopIds;  ///< the union the used models state; the session's own come before it (toRecipe)
     double tokensPerSecond = 0;
 

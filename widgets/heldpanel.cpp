@@ -71,11 +71,11 @@ void HeldPanel::say(const QString& sentence) {
 void HeldPanel::routes() {
     if (m_shown.empty())
         return say(
-            tr("No source of this session has routing settings. Routing does not act in this version yet, and "
-               "mixtures of experts are not opened; a session that has settings keeps them when it is saved."));
+            tr("No source of this session has routing settings: mixtures of experts route as they were published. A "
+               "session's file can give a source \"routing\"; the window has no dials for it in this version yet."));
     say(
-        tr("Routing does not act in this version yet: sources route as they were published. The settings are kept when "
-           "the session is saved."));
+        tr("The session's file gives these settings, and they act in a new decode. The window has no dials for them in "
+           "this version yet."));
     for (const compute::OrderedJson& entry : m_shown) {
         const std::string name = entry[0].get<std::string>();
         auto* label = new QLabel(shortened(name) + QStringLiteral(": ") + routingText(entry[1]));

@@ -55,6 +55,7 @@ struct Script {
     std::function<void(std::span<const TokenId> read, std::span<float> out)> logits;
     /// Called before every forward; may throw, wait or count.
     std::function<void(std::span<const TokenId> ids)> onForward;
+    std::function<void(const compute::SourceRouting& routing)> onRouting;  ///< of a source that is routed
 };
 
 class ScriptedSource : public compute::Source {
@@ -80,7 +81,10 @@ class ScriptedSource : public compute::Source {
         const std::size_t first = ids.size() - static_cast<std::size_t>(rows);
         m_routing.clear();
         for (const TokenId id : ids)
-            if (m_script.routed) m_routing.push_back({.logits = {}, .experts = {id}, .weights = {1.0f}});
+            if (m_script.routed)
+                m_routing.push_back({.logits = std::vector<float>(static_cast<std::size_t>(m_script.vocabulary)),
+                                     .experts = {id},
+                                     .weights = {1.0f}});
         for (std::size_t i = 0; i < ids.size(); ++i) {
             m_read.push_back(ids[i]);
             if (i < first) continue;
@@ -92,6 +96,10 @@ class ScriptedSource : public compute::Source {
     }
     Position length() const override { return static_cast<Position>(m_read.size()); }
     void rewind(Position length) override { m_read.resize(static_cast<std::size_t>(length)); }
+    void setRouting(const compute::SourceRouting& routing) override {
+        if (!m_script.routed) return Source::setRouting(routing);
+        if (m_script.onRouting) m_script.onRouting(routing);
+    }
     std::span<const compute::RoutingRow> routing() const override { return m_routing; }
     std::unique_ptr<compute::Source> fork() const override { return std::make_unique<ScriptedSource>(*this); }
 

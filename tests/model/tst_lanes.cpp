@@ -215,7 +215,7 @@ class TestLanes : public QObject {
         QVERIFY(said.started[0].store->row(3, 1)[50] != said.started[0].store->row(3, 2)[50]);
     }
 
-    void notBuiltIsRefusedByName() {
+    void whatCannotActIsRefusedByName() {
         Engine engine(opener(three()));
         Session s = threeSession(3);
         s.priors.push_back({.bank = "demo.bank.json", .overrides = OrderedJson::object(), .unknown = OrderedJson::object()});
@@ -223,7 +223,7 @@ class TestLanes : public QObject {
         s.priors[0].enabled = false;
         QVERIFY(decode(engine, request(s)).failures.empty());
         s.base.routing = {{"mode", "coupled"}};
-        QVERIFY(decode(engine, request(s)).failures.at(0).sentence.find("coupled") != std::string::npos);
+        QVERIFY(decode(engine, request(s)).failures.at(0).sentence.find("no routed experts") != std::string::npos);
         s.base.routing = {{"mode", "deterministic"}};
         QVERIFY(decode(engine, request(s)).failures.empty());
     }

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <sstream>
 
 #include "compute/error.h"
 #include "compute/files/atomicfile.h"
 #include "compute/files/json.h"
 #include "compute/files/safetensors.h"
+#include "compute/sources/recording.h"
 #include "model/opensession.h"
 #include "model/runner.h"
 #include "tests/model/rundirectory.h"
@@ -71,6 +73,57 @@ class TestRealRuns : public QObject {
         writeRun(result, folder("mixed run"), {});
         QVERIFY2(replay(folder("mixed run"), {}).sentence.starts_with("Identical"),
                  replay(folder("mixed run"), {}).sentence.c_str());
+    }
+
+    /// A mixture of experts under coupled noise: the same again, every position's experts in the trace, and the dump a
+    /// recording of the router logits as they were.
+    void aRoutedRun() {
+        REQUIRE_SHARED("models/stories260K-mixtral-tuned/hf");
+        Session s = sessionForModel(shared("models/stories260K-mixtral-tuned/hf"));
+        s.decoding.maxNewTokens = 20;
+        s.decoding.temperature = 0;
+        s.base.routing = {{"mode", "coupled"}, {"rho", 0.6}, {"alpha", 0.5}, {"window", 4}, {"seed", 11}};
+        RunOptions options;
+        options.dumps = {"sources"};
+        const RunResult result = runSession(s, options);
+        const fs::path run = folder("routed");
+        writeRun(result, run, options.dumps);
+        QVERIFY2(replay(run, {}).sentence.starts_with("Identical"), replay(run, {}).sentence.c_str());
+        QCOMPARE(compute::readJson(run / "summary.json")["law"].get<std::string>(), std::string("scored only"));
+        const compute::RouterInfo& routers = result.trace.routers.at(0).value();
+        const auto L = routers.layers.size(), K = static_cast<std::size_t>(routers.chosen);
+        std::istringstream lines(compute::readFile(run / "trace.jsonl"));
+        std::size_t rows = 0;
+        for (std::string line; std::getline(lines, line); ++rows) {
+            const Json routing = Json::parse(line)["routing"];
+            QCOMPARE(routing.size(), L);
+            for (const Json& layer : routing) {
+                QCOMPARE(layer["experts"].size(), K);
+                double sum = 0;
+                for (const Json& weight : layer["weights"]) sum += weight.get<double>();
+                QVERIFY(std::abs(sum - 1) < 1e-5 || !routers.normTopkProb);
+            }
+        }
+        QCOMPARE(rows, result.trace.steps.size());
+        const compute::Recording recording = compute::readRecording(run / "sources.safetensors");
+        const compute::RecordedSource& base = recording.sources.front();
+        QVERIFY(base.routing && base.routing->layers == routers.layers &&
+                base.routing->expertsPerToken == routers.chosen && base.routing->normTopkProb == routers.normTopkProb);
+        const std::vector<float> logits = compute::readRouterLogits(recording, base);
+        const auto T = recording.tokens.size(), E = static_cast<std::size_t>(routers.experts);
+        QCOMPARE(logits.size(), L * T * E);
+        for (std::size_t t = 0; t < T; ++t) {
+            const auto row = result.trace.store->routing(static_cast<compute::Position>(t) + 1, 0);
+            for (std::size_t l = 0; l < L; ++l)
+                QVERIFY(std::equal(row->logits.begin() + static_cast<std::ptrdiff_t>(l * E),
+                                   row->logits.begin() + static_cast<std::ptrdiff_t>((l + 1) * E),
+                                   logits.begin() + static_cast<std::ptrdiff_t>((l * T + t) * E)));
+        }
+        // Without noise the same text goes other ways somewhere, and its law is exact.
+        s.base.routing = {};
+        const RunResult plain = runSession(s, {});
+        QVERIFY(plain.trace.tokens != result.trace.tokens ||
+                plain.trace.steps.front()->routing.at(0).experts != result.trace.steps.front()->routing.at(0).experts);
     }
 
     void golden_data() {

@@ -164,7 +164,7 @@ class TestRunFailures : public QObject {
             s.priors.push_back(
                 {.bank = "b.bank.json", .overrides = OrderedJson::object(), .unknown = OrderedJson::object()});
         });
-        row("routing", ", source 'base', \"routing\": this version routes", [](Session& s) {
+        row("routing", ", source 'base', \"routing\": it has no routed experts", [](Session& s) {
             s.base.routing = {{"mode", "coupled"}};
         });
         row("vocabularies", ", sources 'base' and 'odd': they cannot be composed",
