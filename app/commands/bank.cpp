@@ -10,8 +10,11 @@
 #include "app/commands/enginecall.h"
 #include "app/commands/functions.h"
 #include "app/interrupt.h"
+#include "compute/files/gguf.h"
 #include "compute/printable.h"
 #include "compute/priors/onebit.h"
+#include "compute/sources/filekind.h"
+#include "compute/text/gguftokenizer.h"
 #include "model/bankcompress.h"
 #include "model/bankrows.h"
 #include "model/opensession.h"
@@ -92,7 +95,26 @@ void requireWritable(const std::filesystem::path& file) {
 }
 
 std::shared_ptr<const compute::Tokenizer> tokenizerFrom(const Arguments& arguments) {
-    return arguments.has("--tokenizer") ? compute::openTokenizer(arguments.required("--tokenizer")) : nullptr;
+    if (!arguments.has("--tokenizer")) return nullptr;
+    const std::filesystem::path from = arguments.required("--tokenizer");
+    std::error_code none;
+    if (std::filesystem::is_regular_file(from, none) && compute::fileKind(from) == compute::FileKind::Gguf)
+        return compute::openGgufTokenizer(*compute::Gguf::open(from));
+    return compute::openTokenizer(from);
+}
+
+/// What the session is made of is not written over.
+void requireOutside(const model::Session& session, const std::filesystem::path& out) {
+    std::error_code none;
+    const auto isIt = [&](const std::filesystem::path& file) { return std::filesystem::equivalent(file, out, none); };
+    const auto refuse = [&](const std::string& what) {
+        throw UsageError("--out is " + what + ", which compressing would lose; give another file");
+    };
+    if (isIt(session.file)) refuse("the session itself");
+    for (const model::BankEntry& entry : session.priors)
+        if (isIt(session.resolve(entry.bank))) refuse("a bank of the session");
+    for (std::size_t i = 0; i < session.sourceCount(); ++i)
+        if (isIt(session.resolve(session.source(i).path))) refuse("a source of the session");
 }
 
 /// What a prior or a bank adds up to; ratios follow from it.
@@ -121,16 +143,20 @@ struct Measured {
     std::size_t bank = 0;
 };
 
-Measured decode(const std::string& file, const std::string& bank, const Interrupt& interrupt) {
+Measured decode(const std::string& file, const std::string& bank, const std::filesystem::path& out,
+                const Interrupt& interrupt) {
     std::vector<std::string> warnings;
     const model::Session session = model::openSession(file, warnings);
+    requireOutside(session, out);
     tell("warning", warnings);
     Measured measured;
     std::error_code none;
     const auto isIt = [&](const model::BankEntry& entry) {
         return std::filesystem::equivalent(session.resolve(entry.bank), bank, none);
     };
-    const auto entry = std::ranges::find_if(session.priors, isIt);
+    const auto acts = [&](const model::BankEntry& entry) { return isIt(entry) && entry.enabled && entry.weight != 0; };
+    auto entry = std::ranges::find_if(session.priors, acts);  // of one that stands twice the first that acts
+    if (entry == session.priors.end()) entry = std::ranges::find_if(session.priors, isIt);
     if (entry == session.priors.end())
         throw compute::Error({.where = file,
                               .what = "the session does not use the bank that is to be compressed",
@@ -156,6 +182,9 @@ Measured decode(const std::string& file, const std::string& bank, const Interrup
                               .what = "the session makes no step that KL could be measured on",
                               .advice = "give it a longer prompt, or \"max_new_tokens\" above 0"});
     std::vector<std::string> notices = measured.run.notices;
+    if (std::ranges::count_if(session.priors, acts) > 1)
+        notices.push_back(
+            "the bank acts more than once in this session; the first time is what is compressed and measured");
     if (!entry->overrides.empty())
         notices.push_back("the session's overrides of this bank are part of what is compressed");
     tell("notice", notices);
@@ -266,12 +295,21 @@ int bankCompressCommand(const Arguments& arguments) {
     } else {
         std::vector<std::string> told;  // by the run too
         auto bank = std::make_shared<const compute::Bank>(compute::readBank(file, told));
-        measured = decode(session, file, interrupt);
+        measured = decode(session, file, out, interrupt);
         const model::Trace& trace = measured->run.trace;
         ids = resolved(file, std::move(bank), trace.tokenizer, trace.store->vocabulary()).ids;
         input = compressionInput(trace.session, measured->bank, &trace, trace.tokenizer);
         if (!input.trace) throw compute::Error({.where = session, .what = input.unmeasured});
     }
+    if (ids.foreignIds)
+        throw compute::Error({.where = file,
+                              .what = "the bank was made for another tokenizer, so that its ids mean other tokens",
+                              .expected = input.entry.content->tokenizer.value_or("none"),
+                              .found = ids.tokenizer->fingerprint(),
+                              .advice = "compress it with the tokenizer that it was made for"});
+    if (out.extension() != ".safetensors")
+        tell("notice",
+             {out.string() + " is written as JSON; \"bytes\" are those of the same bank as .bank.safetensors"});
     input.options = options;
     ProgressLine line;
     const auto report = compressionReport(
@@ -286,6 +324,9 @@ int bankCompressCommand(const Arguments& arguments) {
              {out.string() + " holds ids alone: " +
               (lost == 1 ? "an entry that became no token is" : std::to_string(lost) + " entries that became no token are") +
               " not in it"});
+    if (report->levels.back().bank->priors.empty())
+        tell("warning", {out.string() + " has no priors: they agree on no token at level " +
+                         std::to_string(options.level) + "; a lower --level keeps some"});
     OrderedJson levels = OrderedJson::array();
     for (const model::CompressionLevel& level : report->levels) levels.push_back(json(level));
     OrderedJson all = {{"levels", std::move(levels)}};

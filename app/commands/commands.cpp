@@ -78,7 +78,7 @@ std::span<const Command> commands() {
         kThreadsOption,
     };
     static constexpr Option tokenizer{"--tokenizer", "DIR",
-                                      "the model directory whose tokenizer reads the bank's texts"};
+                                      "the model directory, or GGUF file, whose tokenizer reads the bank's texts"};
     static constexpr std::array kReportOptions{tokenizer};
     static constexpr std::array kCompressOptions{
         Option{"--out", "FILE", "the compressed bank, another file than BANK: .bank.safetensors or .bank.json", true},

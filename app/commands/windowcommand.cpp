@@ -2,6 +2,7 @@
 // run.
 
 #include <QString>
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>
@@ -17,6 +18,7 @@
 #include "app/resources.h"
 #include "app/window.h"
 #include "compute/error.h"
+#include "widgets/bankname.h"
 
 namespace counterpoint::app {
 namespace {
@@ -88,7 +90,8 @@ int windowCommand(const Arguments& arguments) {
             throw compute::Error({.where = word, .what = "there is no such file, and no such command"});
         options.files.emplace_back(word);
     }
-    if (options.files.empty()) options.files.push_back(demoSession());
+    // Nothing, or banks alone: they are put into the demo session.
+    if (std::ranges::all_of(options.files, widgets::isBank)) options.files.insert(options.files.begin(), demoSession());
 
     std::optional<Offscreen> surroundings;
     if (!options.screenshot.empty())

@@ -102,11 +102,12 @@ PackedBank pack(const Bank& bank, const IdSpace& ids) {
         const Factor factor = factorOf(*prior, ids);
         const char letter = letterOf(*prior, factor, bank.level);
         packed.stored += letter;
-        packed.ids.insert(packed.ids.end(), factor.tokens.begin(), factor.tokens.end());
+        // What stands whole in the metadata, texts with it, has nothing in the tensors.
+        if (letter != 'w') packed.ids.insert(packed.ids.end(), factor.tokens.begin(), factor.tokens.end());
         packed.offsets.push_back(static_cast<std::int64_t>(packed.ids.size()));
         if (letter == '1')
             packOneBit(factor, packed);
-        else
+        else if (letter != 'w')
             packed.deltas.insert(packed.deltas.end(), factor.delta.begin(), factor.delta.end());
         OrderedJson json = priorToJson(*prior, priors.size(), Keys::NoDefaults);
         if (letter == 'l')

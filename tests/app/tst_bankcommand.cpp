@@ -284,6 +284,15 @@ class TestBankCommand : public QObject {
         COMPARE_CODE(nowhere, 1);
         QVERIFY2(nowhere.err.contains("give --out a folder that is there"), nowhere.err.constData());
         refused(session("w.bank.json"), "leave --tokenizer out", 2, demoTokenizer());
+        // Nothing that the session is made of is written over.
+        const QString own = session("w.bank.json");
+        for (const auto& [over, says] :
+             {std::pair(own, "the session itself"), std::pair(path("r.safetensors"), "a source of")}) {
+            const QByteArray before = contents(over);
+            const Finished lost = compress(file, over, {QStringLiteral("--session"), own});
+            COMPARE_CODE(lost, 2);
+            QVERIFY2(lost.err.contains(says) && contents(over) == before, lost.err.constData());
+        }
     }
 
     void textsWithAndWithoutTokenizer() {

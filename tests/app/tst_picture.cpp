@@ -49,6 +49,18 @@ class TestPicture : public QObject {
         }
     }
 
+    /// A bank alone goes into the demo session.
+    void aBankAlone() {
+        write(path("own.bank.json"),
+              R"({"format":"counterpoint.bank/1","priors":[{"name":"p","quality":0.9,"promote":[300,301]}]})");
+        QStringList arguments = command("bank.png");
+        arguments.back() = path("own.bank.json");
+        const Finished finished = runProgram(arguments + QStringList{"--perspective", "Priors"});
+        COMPARE_CODE(finished, 0);
+        QVERIFY2(finished.err.isEmpty() && QImage(path("bank.png")).size() == QSize(1280, 800),
+                 finished.err.constData());
+    }
+
     void aStoredLayoutChangesNothing() {
         QSettings stored(path("config/counterpoint/counterpoint.conf"), QSettings::IniFormat);
         stored.setValue(QStringLiteral("window/theme"), QStringLiteral("dark"));
