@@ -1,5 +1,7 @@
 #include "model/sourcerouting.h"
 
+#include <algorithm>
+#include <functional>
 #include <limits>
 
 #include "compute/error.h"
@@ -43,9 +45,12 @@ void readGroups(JsonReader& reader, Coupling& coupling) {
     reader.integer("window", window, kMost);
     if (window < 1) reader.fail("window", "a whole number from 1", window);
     coupling.groups = compute::windowsOf(window);
-    if (const auto groups = reader.takeNonNull("groups"))
-        coupling.groups = compute::groupsFrom(
-            numbers(reader, "groups", *groups, "null, or the first positions of the groups in ascending order"));
+    const char* expected = "null, or the first positions of the groups in ascending order";
+    if (const auto groups = reader.takeNonNull("groups")) {
+        std::vector<std::int64_t> starts = numbers(reader, "groups", *groups, expected);
+        if (!std::is_sorted(starts.begin(), starts.end(), std::less_equal<>())) reader.fail("groups", expected, *groups);
+        coupling.groups = compute::groupsFrom(std::move(starts));
+    }
 }
 
 void readPairs(JsonReader& reader, Coupling& coupling) {

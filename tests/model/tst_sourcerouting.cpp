@@ -58,7 +58,8 @@ class TestSourceRouting : public QObject {
         row(R"({"alpha":-0.1})", "\"alpha\"");
         row(R"({"window":0})", "\"window\": the value cannot be used (expected a whole number from 1");
         row(R"({"window":2.5})", "\"window\"");
-        row(R"({"groups":[0,9,4]})", "ascend");
+        row(R"({"groups":[0,9,4]})", "ascending order");
+        row(R"({"groups":[0,4,4]})", "ascending order");
         row(R"({"groups":8})", "\"groups\"");
         row(R"({"pairs":[[0,1],[1,2]]})", "pair");
         row(R"({"pairs":[[1,0]]})", "pair");
