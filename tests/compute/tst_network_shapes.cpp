@@ -1,6 +1,7 @@
 // What a config.json that says little stands for, and rotary frequencies at the ends of their scalings: expected values
 // are those of transformers 5.24 (the defaults of its config classes, layer_types and ROPE_INIT_FUNCTIONS of the same
 // settings). HAZARDS A11, A12, A13.
+#include <array>
 #include <cmath>
 
 #include "compute/network/architectures.h"
@@ -81,6 +82,51 @@ class TestNetworkShapes : public QObject {
         QVERIFY(holds(shapeOf(architecture, "{}")));
     }
 
+    void defaultsOfMixtures_data() {
+        QTest::addColumn<QString>("architecture");
+        QTest::addColumn<std::function<bool(const Shape&)>>("holds");
+        const auto row = [](const char* architecture, std::function<bool(const Shape&)> holds) {
+            QTest::newRow(architecture) << architecture << holds;
+        };
+        const auto is = [](const network::Mixture& m, std::array<std::int64_t, 4> sizes, bool normTopkProb) {
+            return std::array{m.experts, m.chosen, m.width, m.sharedWidth} == sizes && m.normTopkProb == normTopkProb;
+        };
+        row("MixtralForCausalLM", [=](const Shape& s) {
+            return is(s.mixture, {8, 2, 64, 0}, true) && s.normEpsilon == 1e-5F && s.rotaries[0].base == 1'000'000.0;
+        });
+        row("OlmoeForCausalLM", [=](const Shape& s) {
+            return is(s.mixture, {64, 8, 64, 0}, false) && s.normEpsilon == 1e-5F && s.headNormsAsOne;
+        });
+        row("Qwen2MoeForCausalLM", [=](const Shape& s) {
+            return is(s.mixture, {60, 4, 1408, 5632}, false) && s.queryKeyValueBias && !s.outputBias;
+        });
+        row("Qwen3MoeForCausalLM", [=](const Shape& s) {
+            return is(s.mixture, {128, 8, 768, 0}, false) && s.headDim == 16 && !s.queryKeyValueBias;
+        });
+    }
+    void defaultsOfMixtures() {
+        QFETCH(QString, architecture);
+        QFETCH(std::function<bool(const Shape&)>, holds);
+        const Shape s = shapeOf(architecture, "{}");
+        QVERIFY(holds(s));
+        for (const network::LayerKind& kind : s.kinds) QVERIFY(kind.routed);
+    }
+
+    /// Which layers are routed: every n-th, and none that is named as an MLP only.
+    void routedLayers() {
+        const auto routed = [](const char* patch) {
+            QString layers;
+            for (const network::LayerKind& kind : shapeOf("Qwen3MoeForCausalLM", patch).kinds)
+                layers += kind.routed ? '1' : '0';
+            return layers;
+        };
+        QCOMPARE(routed(R"({"decoder_sparse_step":3})"), QString("00100100"));
+        QCOMPARE(routed(R"({"decoder_sparse_step":2,"mlp_only_layers":[0,3,9]})"), QString("01000101"));
+        QCOMPARE(routed(R"({"num_experts":4,"num_local_experts":4,"num_experts_per_tok":4})"), QString("11111111"));
+        // without a routed layer there is nothing to route
+        QCOMPARE(shapeOf("Qwen2MoeForCausalLM", R"({"decoder_sparse_step":9})").mixture.experts, std::int64_t{0});
+    }
+
     void windows_data() {
         QTest::addColumn<QString>("architecture");
         QTest::addColumn<QString>("patch");
@@ -100,6 +146,13 @@ class TestNetworkShapes : public QObject {
             "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 4096 4096");
         row("SmolLM3", "SmolLM3ForCausalLM", R"({"use_sliding_window":true,"sliding_window":8})", "0 0 0 8 0 0 0 8");
         row("SmolLM3, not in use", "SmolLM3ForCausalLM", R"({"sliding_window":8})", "0 0 0 0 0 0 0 0");
+        row("Mixtral", "MixtralForCausalLM", R"({"num_hidden_layers":2})", "0 0");
+        row("Mixtral, a window", "MixtralForCausalLM", R"({"num_hidden_layers":2,"sliding_window":64})", "64 64");
+        row("Qwen2-MoE", "Qwen2MoeForCausalLM", R"({"sliding_window":0,"max_window_layers":4})", "0 0 0 0 0 0 0 0");
+        row("Qwen2-MoE, in use", "Qwen2MoeForCausalLM", R"({"use_sliding_window":true,"max_window_layers":4})",
+            "4096 0 4096 0 0 0 0 0");
+        row("Qwen3-MoE, in use", "Qwen3MoeForCausalLM", R"({"num_hidden_layers":2,"use_sliding_window":true})",
+            "4096 4096");
         row("Gemma 2", "Gemma2ForCausalLM", R"({"num_hidden_layers":3})", "4096 0 4096");
         row("Gemma 3", "Gemma3ForCausalLM", R"({"num_hidden_layers":7})", "4096 4096 4096 4096 4096 0 4096");
     }
