@@ -157,7 +157,7 @@ class TestArchitectures : public QObject, tests::Scratch {
         row("qwen2-moe-options", R"({"use_sliding_window":false})");
         row("qwen2-moe-options", R"({"max_window_layers":3})");
         row("qwen3-moe", R"({"norm_topk_prob":null})");
-        row("qwen3-moe-options", R"({"norm_topk_prob":true})");
+        row("qwen3-moe", R"({"norm_topk_prob":false})");
         row("qwen3-moe-options", R"({"sliding_window":71})");
         row("qwen3-moe-options", R"({"attention_bias":false})");
     }
