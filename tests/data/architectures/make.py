@@ -203,7 +203,7 @@ CASES = {
                                    without=["num_experts"]),
 }
 SALTS = {"mixtral-window": "salt 0 ", "olmoe": "salt 10 ", "olmoe-normalised": "salt 7 ", "qwen2-moe": "salt 3 ",
-         "qwen3-moe": "salt 3 "}
+         "qwen3-moe": "salt 34 "}
 
 
 def filled(config):
