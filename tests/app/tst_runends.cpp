@@ -17,6 +17,20 @@ class TestRunEnds : public QObject {
                                   when);
     }
 
+    /// Three models read their 512 positions in a tenth of a second, which a signal could miss: here they are thirty.
+    static Json longSession() {
+        Json session = trioSession(100000);
+        session["decoding"]["temperature"] = 1.0;
+        session["decoding"]["stop_ids"] = Json::array();
+        for (int i = 0; i < 27; ++i) {
+            Json more = session["specialists"][0];
+            more["name"] = "more " + std::to_string(i);
+            more["weight"] = 0.01;
+            session["specialists"].push_back(more);
+        }
+        return session;
+    }
+
   private Q_SLOTS:
     void init() {
         failOnAnyWarning();
@@ -35,9 +49,7 @@ class TestRunEnds : public QObject {
     void interruptedRuns() {
         QFETCH(QByteArray, when);
         QFETCH(bool, rows);
-        Json session = trioSession(100000);
-        session["decoding"]["temperature"] = 1.0;
-        session["decoding"]["stop_ids"] = Json::array();
+        Json session = longSession();
         // Each unknown key is a warning: it takes a while until all of them are said.
         for (int i = 0; when == "warning" && i < 5000; ++i) session["unknown " + std::to_string(i)] = i;
         const QString file = writeSession(path(QStringLiteral("long.session.json")), session);
@@ -145,9 +157,7 @@ class TestRunEnds : public QObject {
         QFETCH(QByteArray, when);
         write(path(QStringLiteral("a.bank.json")),
               R"({"format":"counterpoint.bank/1","priors":[{"name":"p","quality":0.9,"promote":[300,301]}]})");
-        Json session = trioSession(100000);
-        session["decoding"]["temperature"] = 1.0;
-        session["decoding"]["stop_ids"] = Json::array();
+        Json session = longSession();
         session["priors"] = {{{"bank", "a.bank.json"}}};
         const QString file = writeSession(path(QStringLiteral("bank.session.json")), session);
         const QString out = path(QStringLiteral("b.bank.safetensors"));
