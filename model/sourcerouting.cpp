@@ -102,6 +102,10 @@ compute::SourceRouting sourceRouting(const OrderedJson& json, const std::string&
 
 std::string lawOf(const Session& session) {
     for (std::size_t i = 0; i < session.sourceCount(); ++i)
+        if (const auto routing = sourceRouting(session.source(i).routing, {});
+            session.uses(i) && routing.noise.mode != RoutingMode::Deterministic && routing.temperature != 1)
+            return "changed";
+    for (std::size_t i = 0; i < session.sourceCount(); ++i)
         if (session.mode == Mode::Generate && session.uses(i) && shares(sourceRouting(session.source(i).routing, {})))
             return "scored only";
     return "exact";

@@ -18,7 +18,8 @@ compute::SourceRouting sourceRouting(const OrderedJson& json, const std::string&
                                      std::vector<std::string>* warnings = nullptr);
 
 /// summary.json's "law": "scored only" where a used source generates under noise that its groups share, since a token
-/// that was drawn there depends on the noise of those after it (R12); else "exact".
+/// that was drawn there depends on the noise of those after it (R12); "changed" where noise meets a router temperature
+/// that is not 1; else "exact".
 std::string lawOf(const Session& session);
 
 }  // namespace counterpoint::model

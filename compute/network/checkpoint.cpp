@@ -181,6 +181,10 @@ class Loader {
         for (const std::string_view stem : {std::string_view("blk."), pattern.substr(0, pattern.find('{')),
                                             pattern.substr(0, pattern.find('{')).substr(prefix.size())})
             if (name.starts_with(stem)) return std::strtoll(name.c_str() + stem.size(), nullptr, 10) >= layers;
+        for (const std::string& used : m_used)  // something of a tensor that is computed with
+            if (const std::size_t dot = used.rfind('.'); name.starts_with(used.substr(0, dot) + ".")) return false;
+        const bool isModels = m_bare || !m_origin.names.empty() || name.starts_with(prefix);
+        if (!isModels) return true;
         const std::string_view inner = std::string_view(name).substr(name.starts_with(prefix) ? prefix.size() : 0);
         return std::ranges::count(inner, '.') > 1;
     }

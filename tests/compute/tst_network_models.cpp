@@ -264,12 +264,14 @@ class TestNetworkModels : public QObject, tests::ToyFolder {
             toy.shapes[name] = {64};
             return written("unused", toy);
         };
-        for (const std::string own : {"model.layers.0.self_attn.q_proj.bias", "model.layers.1.mlp.down_proj.scale",
-                                      "lm_head.bias", "model.embed_norm.weight"}) {
+        for (const std::string own :
+             {"model.layers.0.self_attn.q_proj.bias", "model.layers.1.mlp.down_proj.scale", "lm_head.bias",
+              "model.embed_norm.weight", "lm_head.lora_A.default.weight", "model.embed_tokens.lora.A.weight"}) {
             const std::string said = tests::errorOf([&] { tests::open(with(own)); });
             QVERIFY2(said.find("tensor '" + own + "' would change") != std::string::npos, said.c_str());
         }
-        for (const std::string apart : {"model.layers.2.mtp.bias", "vision_tower.layers.0.fc.bias"})
+        for (const std::string apart : {"model.layers.2.mtp.bias", "vision_tower.layers.0.fc.bias", "score.weight",
+                                        "multi_modal_projector.mm_input_projection_weight"})
             QCOMPARE(tests::open(with(apart))->info().notices,
                      std::vector<std::string>{"not used, since this architecture has no such tensor: " + apart});
         QVERIFY(tests::open(with("model.layers.0.self_attn.rotary_emb.inv_freq"))->info().notices.empty());

@@ -94,6 +94,8 @@ class TestSourceRouting : public QObject {
         QCOMPARE(law(R"({"mode":"coupled","rho":0})"), std::string("exact"));
         QCOMPARE(law(R"({"mode":"coupled","window":1})"), std::string("exact"));
         QCOMPARE(law(R"({"mode":"independent"})"), std::string("exact"));
+        QCOMPARE(law(R"({"mode":"independent","temperature":2})"), std::string("changed"));
+        QCOMPARE(law(R"({"mode":"deterministic","temperature":2})"), std::string("exact"));
         (void)law(R"({"mode":"coupled"})");
         s.specialists[0].enabled = false;
         QCOMPARE(lawOf(s), std::string("exact"));
