@@ -8,15 +8,12 @@
 
 #include "compute/error.h"
 #include "compute/files/atomicfile.h"
-#include "compute/files/safetensors.h"
 #include "compute/files/sha256.h"
-#include "compute/sources/filekind.h"
-#include "compute/sources/recording.h"
 #include "compute/text/utf8stream.h"
 #include "model/bankfigures.h"
 #include "model/banks.h"
 #include "model/diagnostics.h"
-#include "model/loadedrack.h"
+#include "model/rundumps.h"
 #include "model/runner.h"
 #include "model/sourcerouting.h"
 
@@ -44,24 +41,6 @@ OrderedJson real(float x) {
     double shortest = 0;
     std::from_chars(text.data(), end, shortest);
     return shortest;
-}
-
-struct Column {
-    std::size_t source;
-    std::string name;
-};
-
-/// The sources `run` feeds, whoever decoded the trace.
-std::vector<Column> columnsOf(const Trace& trace) {
-    std::vector<Column> columns;
-    for (std::size_t i = 0; i < trace.sources.size(); ++i)
-        if (i >= trace.session.sourceCount() || records(trace.session, i)) columns.push_back({i, trace.sources[i]});
-    return columns;
-}
-
-/// Whether source i gave a row about that position.
-bool fed(const Trace& trace, Position position, std::size_t source) {
-    return trace.store == nullptr || !trace.store->row(position, source).empty();
 }
 
 std::string winnerName(const Diagnostics& d, const Trace& trace) {
@@ -210,163 +189,10 @@ OrderedJson summaryJson(const RunResult& result) {
             {"sha256", std::move(hashes)}};
 }
 
-/// Hands over rows of floats one by one: a run may be larger than the memory.
-using WriteBytes = std::function<void(std::span<const std::byte>)>;
-
-/// log_prob [T,V]: stage temperature of every row of the trace, composed again from the store.
-std::string writeLogProb(const Trace& trace, const std::filesystem::path& file) {
-    const compute::Recipe recipe = toRecipe(trace.session, trace.stopIds, 0);
-    const compute::TensorToWrite tensor{
-        .name = "log_prob",
-        .dtype = compute::DType::F32,
-        .shape = {static_cast<std::int64_t>(trace.steps.size()), trace.store->vocabulary()},
-        .bytes = {},
-        .produce = [&](const WriteBytes& write) {
-            compute::Stages<float> stages;
-            PriorsAt priors;
-            compute::ContextText text;
-            for (std::size_t i = 0; i < trace.tokens.size(); ++i) text.push(trace.tokens[i], trace.tokenBytes[i]);
-            for (const StepPtr& step : trace.steps) {
-                priors.look(trace.priors.get(), text, step->position);
-                compute::compose<float>(recipe, priors.terms, trace.store->rows(step->position), stages);
-                write(std::as_bytes(std::span(stages.temperature)));
-            }
-        }};
-    compute::writeSafetensors(file, {&tensor, 1}, {{"format", "counterpoint.log_prob/1"}});
-    return {};
-}
-
-/// Rows 1..count of one source at its own temperature 1.
-void writeRows(const LogitStore& store, std::size_t source, Position count, float temperature,
-               const WriteBytes& write) {
-    std::vector<float> scaled;
-    for (Position p = 1; p <= count; ++p) {
-        const std::span<const float> row = store.row(p, source);
-        if (temperature == 1.0f) {
-            write(std::as_bytes(row));
-            continue;
-        }
-        scaled.assign(row.begin(), row.end());
-        for (float& x : scaled) x *= temperature;
-        write(std::as_bytes(std::span(scaled)));
-    }
-}
-
-/// [L][T][E] of one source, as the noise-free routers gave them.
-void writeRouterLogits(const LogitStore& store, std::size_t source, Position count, const compute::RouterInfo& routers,
-                       const WriteBytes& write) {
-    const auto E = static_cast<std::size_t>(routers.experts);
-    for (std::size_t l = 0; l < routers.layers.size(); ++l)
-        for (Position p = 1; p <= count; ++p)
-            write(std::as_bytes(std::span(store.routing(p, source)->logits).subspan(l * E, E)));
-}
-
-/// Where the base's tokenizer lies, as the recording names it: from its own folder, where the session's path is
-/// relative. A folder or a GGUF file brings its own.
-std::string tokenizerPlace(const Session& session, const std::filesystem::path& file) {
-    const Session moved = rebased(session, file);
-    const std::filesystem::path path = session.resolve(session.base.path);
-    if (!std::filesystem::is_regular_file(path)) return moved.base.path;
-    const compute::FileKind kind = compute::fileKind(path);
-    if (kind == compute::FileKind::Gguf) return moved.base.path;
-    if (!moved.base.tokenizer.empty()) return moved.base.tokenizer;
-    if (kind == compute::FileKind::TorchScript) {  // it lies beside the file
-        const std::string beside = std::filesystem::path(moved.base.path).parent_path().generic_string();
-        return beside.empty() ? "." : beside;
-    }
-    const std::filesystem::path folder = compute::readRecording(path).tokenizer;
-    return std::filesystem::path(session.base.path).is_absolute()
-               ? folder.string()
-               : folder.lexically_relative(moved.file.parent_path()).generic_string();
-}
-
-/// Router logits of the sources whose routers are alike, since a recording states one set of layers for all. What is
-/// left out, said.
-std::string addRouters(const Trace& trace, Position count, const std::filesystem::path& file,
-                       std::vector<compute::TensorToWrite>& tensors, std::map<std::string, std::string>& metadata) {
-    const LogitStore& store = *trace.store;
-    const auto alike = [](const compute::RouterInfo& a, const compute::RouterInfo& b) {
-        return a.layers == b.layers && a.chosen == b.chosen && a.normTopkProb == b.normTopkProb;
-    };
-    const compute::RouterInfo* stated = nullptr;
-    std::string leftOut;
-    for (const Column& c : columnsOf(trace)) {
-        if (c.source >= trace.routers.size() || !trace.routers[c.source] || !fed(trace, count, c.source)) continue;
-        if (store.routing(1, c.source) == nullptr) continue;
-        const compute::RouterInfo& routers = *trace.routers[c.source];
-        if (stated != nullptr && !alike(*stated, routers)) {
-            leftOut += (leftOut.empty() ? "" : " ") + file.filename().string() + " leaves out the router logits of '" +
-                       c.name + "', since a recording states one set of routed layers for all its sources.";
-            continue;
-        }
-        if (stated == nullptr) {
-            stated = &routers;
-            std::string layers;
-            for (const std::int64_t layer : routers.layers)
-                layers += (layers.empty() ? "" : ",") + std::to_string(layer);
-            metadata["router_layers"] = layers;
-            metadata["experts_per_token"] = std::to_string(routers.chosen);
-            metadata["norm_topk_prob"] = routers.normTopkProb ? "true" : "false";
-        }
-        tensors.push_back({.name = "router_logits." + c.name,
-                           .dtype = compute::DType::F32,
-                           .shape = {static_cast<std::int64_t>(routers.layers.size()), count, routers.experts},
-                           .bytes = {},
-                           .produce = [&store, source = c.source, count, &routers](const WriteBytes& write) {
-                               writeRouterLogits(store, source, count, routers, write);
-                           }});
-    }
-    return leftOut;
-}
-
-/// A recording: row t of every source is about token t + 1. Rows are given at the source's own temperature 1.
-std::string writeSources(const Trace& trace, const std::filesystem::path& file) {
-    const LogitStore& store = *trace.store;
-    const Position count = std::min(static_cast<Position>(trace.tokens.size()), store.end() - 1);
-    if (store.first() > 1 || count < 1)
-        throw compute::Error({.where = file.string(),
-                              .what = "a recording needs the rows about every token",
-                              .expected = "rows from position 1",
-                              .found = "rows from position " + std::to_string(store.first()),
-                              .advice = "decode with the dump asked for",
-                              .details = {}});
-    const std::vector<std::int64_t> tokens(trace.tokens.begin(), trace.tokens.begin() + count);
-    std::vector<compute::TensorToWrite> tensors{
-        {.name = "tokens", .dtype = compute::DType::I64, .shape = {count}, .bytes = std::as_bytes(std::span(tokens))}};
-    std::string leftOut;
-    for (const Column& c : columnsOf(trace)) {
-        if (!fed(trace, count, c.source)) {
-            leftOut += file.filename().string() + " leaves out source '" + c.name +
-                       "', whose positions ended before the text.";
-            continue;
-        }
-        const auto temperature = static_cast<float>(trace.session.source(c.source).temperature);
-        tensors.push_back({.name = "logits." + c.name,
-                           .dtype = compute::DType::F32,
-                           .shape = {count, store.vocabulary()},
-                           .bytes = {},
-                           .produce = [&store, source = c.source, count, temperature](const WriteBytes& write) {
-                               writeRows(store, source, count, temperature, write);
-                           }});
-    }
-    std::map<std::string, std::string> metadata{{"format", "counterpoint.recording/1"},
-                                                {"base", trace.sources.front()}};
-    leftOut += addRouters(trace, count, file, tensors, metadata);
-    if (trace.tokenizer) metadata["tokenizer"] = tokenizerPlace(trace.session, file);
-    compute::writeSafetensors(file, tensors, metadata);
-    return leftOut;
-}
-
-struct Dump {
-    const char* name;
-    std::string (*write)(const Trace& trace, const std::filesystem::path& file);  ///< a sentence about what is left out
-};
-constexpr std::array kDumps = {Dump{"log_prob", writeLogProb}, Dump{"sources", writeSources}};
-
 /// Dumps and figures that would not belong to the new trace; what a person put there stays.
 void removeEarlierRun(const std::filesystem::path& directory) {
     std::filesystem::remove(directory / "summary.json");  // written last: without it a run is no whole one
-    for (const Dump& dump : kDumps) std::filesystem::remove(directory / (std::string(dump.name) + ".safetensors"));
+    for (const Dump& dump : runDumps()) std::filesystem::remove(directory / (std::string(dump.name) + ".safetensors"));
     for (const std::filesystem::directory_entry& entry : std::filesystem::directory_iterator(directory))
         if (isLeftover(entry.path().filename().string())) std::filesystem::remove(entry.path());
     const std::filesystem::path figures = directory / "figures";
@@ -454,7 +280,7 @@ std::vector<std::string> writeRun(const RunResult& result, const std::filesystem
     writeSession(trace.session, directory / "session.json");
     compute::writeFile(directory / "trace.jsonl", traceJsonl(trace));
     std::vector<std::string> leftOut;
-    for (const Dump& dump : kDumps) {
+    for (const Dump& dump : runDumps()) {
         if (!dumps.contains(dump.name)) continue;
         const std::string file = std::string(dump.name) + ".safetensors";
         if (trace.store == nullptr || trace.store->end() == 0)

@@ -24,6 +24,12 @@ namespace {
 
 const char* const kModel = "models/stories260K/hf";
 
+OpenOptions on(const std::string& device) {
+    OpenOptions options;
+    options.device = device;
+    return options;
+}
+
 std::unique_ptr<compute::Source> openStories(const OpenOptions& options = {}) {
     return compute::openSource(tests::shared(kModel), options, {});
 }
@@ -111,9 +117,7 @@ class TestNetwork : public QObject {
         const std::filesystem::path directory = std::filesystem::path(m_folder.path().toStdString()) / name;
         toy.write(directory);
         tests::writeJson(directory / "tokenizer.json", tests::tokenizerOf(tests::toyPieces(300)));
-        OpenOptions options;
-        options.device = "cpu-aten";
-        return compute::openSource(directory, options, {});
+        return compute::openSource(directory, on("cpu-aten"), {});
     }
 
   private Q_SLOTS:
@@ -138,9 +142,8 @@ class TestNetwork : public QObject {
         QFETCH(QString, device);
         const compute::Json item = golden().at("cases").at(static_cast<std::size_t>(index));
         const auto ids = item.at("ids").get<std::vector<TokenId>>();
-        OpenOptions options;
+        OpenOptions options = on(device.toStdString());
         options.cache = cache;
-        options.device = device.toStdString();
         const auto source = openStories(options);
         const Greedy result = decodeGreedily(*source, item.at("prompt_ids").get<std::vector<TokenId>>(), ids.size());
         QCOMPARE(result.ids, ids);
@@ -153,8 +156,8 @@ class TestNetwork : public QObject {
         for (std::size_t v = 0; v < first.size(); ++v)
             QVERIFY2(std::abs(result.firstRow[v] - shift - first[v]) < 2e-5,
                      qPrintable(QString::number(result.firstRow[v] - shift - first[v])));
-        QVERIFY(std::abs(result.sumLogProb - item.at("sum_logprob").get<double>()) <
-                3e-4);  // 255 terms in float32, stated to 1e-4
+        const double sum = item.at("sum_logprob").get<double>();  // 255 terms in float32, stated to 1e-4
+        QVERIFY(std::abs(result.sumLogProb - sum) < 3e-4);
     }
 
     /// Mixtral's layout with real weights: four equal experts in the place of one MLP give the dense model's texts,
@@ -176,9 +179,7 @@ class TestNetwork : public QObject {
         QFETCH(QString, device);
         REQUIRE_SHARED(model.toStdString());
         REQUIRE_SHARED(texts.toStdString());
-        OpenOptions options;
-        options.device = device.toStdString();
-        const auto source = compute::openSource(tests::shared(model.toStdString()), options, {});
+        const auto source = compute::openSource(tests::shared(model.toStdString()), on(device.toStdString()), {});
         QCOMPARE(source->info().routers->experts, 4);
         const compute::Json json = compute::readJson(tests::shared(texts.toStdString()));
         QVERIFY(json.at("cases").size() >= 3);
@@ -207,9 +208,7 @@ class TestNetwork : public QObject {
         const std::filesystem::path copy =
             std::filesystem::path(m_folder.path().toStdString()) / QTest::currentDataTag();
         writeNarrow(copy, half ? compute::DType::F16 : compute::DType::BF16);
-        OpenOptions options;
-        options.device = device.toStdString();
-        const auto narrow = compute::openSource(copy, options, {});
+        const auto narrow = compute::openSource(copy, on(device.toStdString()), {});
         QCOMPARE(narrow->info().dtype, std::string(half ? "float16" : "bfloat16"));
         const auto wide = openStories();
         const auto ids = golden().at("cases").at(2).at("ids").get<std::vector<TokenId>>();
@@ -283,8 +282,7 @@ class TestNetwork : public QObject {
     void deviceThatIsNotThere() {
         REQUIRE_SHARED(kModel);
         QFETCH(QString, device);
-        OpenOptions options;
-        options.device = device.toStdString();
+        const OpenOptions options = on(device.toStdString());
         try {
             (void)openStories(options);
             QFAIL("opened");
@@ -302,8 +300,7 @@ class TestNetwork : public QObject {
         writeNarrow(broken, compute::DType::F16);
         std::filesystem::resize_file(broken / "model.safetensors", 300'000);
         for (int i = 0; i < 20; ++i) {
-            OpenOptions options;
-            options.device = i % 2 == 0 ? "cpu" : "cpu-aten";
+            const OpenOptions options = on(i % 2 == 0 ? "cpu" : "cpu-aten");
             QVERIFY_THROWS_EXCEPTION(compute::Error, (void)compute::openSource(broken, options, {}));
         }
         const auto ids = golden().at("cases").at(3).at("ids").get<std::vector<TokenId>>();
@@ -375,9 +372,7 @@ class TestNetwork : public QObject {
     /// The device path keeps the contract too: rewind, fork, stop, limit.
     void atenPathKeepsTheContract() {
         REQUIRE_SHARED(kModel);
-        OpenOptions options;
-        options.device = "cpu-aten";
-        const auto source = openStories(options);
+        const auto source = openStories(on("cpu-aten"));
         const auto ids = golden().at("cases").at(0).at("ids").get<std::vector<TokenId>>();
         std::vector<float> row(512), again(512), fresh(512);
         QCOMPARE(source->forward(ids, 1, row, {}), Outcome::Done);

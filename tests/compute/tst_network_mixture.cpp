@@ -1,111 +1,26 @@
-// Routed layers (R12): the choices of the golden toy models, noise that does not depend on how a text is fed, settings
-// that change the law, what is read of the weights, and how the rows of routing leave. HAZARDS A5, A15, A25, A26.
+// Routed layers (R12): the choices of the golden toy models, noise that does not depend on how a text is fed, what is
+// read of the weights, and how the rows of routing leave. HAZARDS A5, A15, A25, A26.
 
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <set>
 
 #include "compute/decode/ensemble.h"
 #include "compute/network/decoder.h"
 #include "compute/network/modelsource.h"
 #include "compute/sources/notfinite.h"
-#include "tests/support/fixture.h"
-#include "tests/support/goldenmodel.h"
-#include "tests/support/scratch.h"
-#include "tests/support/toysource.h"
+#include "tests/compute/mixtures.h"
 
 using namespace counterpoint;
-using compute::ExpertId;
-using compute::OpenOptions;
-using compute::Outcome;
+using namespace counterpoint::tests;
 using compute::Position;
-using compute::RoutingMode;
-using compute::RoutingRow;
-using compute::SourceRouting;
-using compute::TokenId;
-using tests::allRows;
-using tests::errorOf;
-using tests::GoldenModel;
 
-namespace {
-
-constexpr double kOff = -std::numeric_limits<double>::infinity();
-
-SourceRouting coupled(double rho = 0.7, double alpha = 0.6, std::uint64_t seed = 11) {
-    SourceRouting routing;
-    routing.noise.mode = RoutingMode::Coupled;
-    routing.noise.coupling.groups = compute::windowsOf(5);
-    routing.noise.coupling.rho = rho;
-    routing.noise.coupling.alpha = alpha;
-    routing.noise.seed = seed;
-    return routing;
-}
-
-bool same(const RoutingRow& a, const RoutingRow& b) {
-    return a.logits == b.logits && a.experts == b.experts && a.weights == b.weights;
-}
-
-/// A text read by one source: logits and routing of every position.
-struct Reading {
-    std::vector<float> logits;
-    std::vector<RoutingRow> routing;
-    bool operator==(const Reading& o) const {
-        return logits == o.logits &&
-               std::equal(routing.begin(), routing.end(), o.routing.begin(), o.routing.end(), same);
-    }
-};
-
-Reading read(compute::Source& source, std::span<const TokenId> ids, std::size_t step) {
-    const auto V = static_cast<std::size_t>(source.info().logitWidth);
-    Reading reading;
-    for (std::size_t from = 0; from < ids.size(); from += step) {
-        const std::size_t n = std::min(step, ids.size() - from);
-        std::vector<float> rows(n * V);
-        if (source.forward(ids.subspan(from, n), static_cast<std::int64_t>(n), rows, {}) != Outcome::Done)
-            throw std::runtime_error("cancelled");
-        reading.logits.insert(reading.logits.end(), rows.begin(), rows.end());
-        if (source.routing().size() != n) throw std::runtime_error("not a row for each id");
-        reading.routing.insert(reading.routing.end(), source.routing().begin(), source.routing().end());
-    }
-    return reading;
-}
-
-/// The models with routed layers.
-std::vector<std::string> mixtures() {
-    std::vector<std::string> names;
-    for (const std::string& name : tests::goldenNames())
-        if (GoldenModel(name).config().contains("num_experts_per_tok")) names.push_back(name);
-    return names;
-}
-
-std::vector<ExpertId> expertsOf(const RoutingRow& row, std::size_t layer, std::size_t K) {
-    return {row.experts.begin() + static_cast<std::ptrdiff_t>(layer * K),
-            row.experts.begin() + static_cast<std::ptrdiff_t>((layer + 1) * K)};
-}
-
-}  // namespace
-
-class TestNetworkMixture : public QObject, tests::Scratch {
+class TestNetworkMixture : public QObject, tests::Mixtures {
     Q_OBJECT
-
-    std::unique_ptr<compute::Source> open(const GoldenModel& model, const OpenOptions& options = {}) const {
-        model.write(folder());
-        return tests::open(folder(), options, model.vocabulary());
-    }
-    static std::vector<TokenId> someOf(const GoldenModel& model, std::size_t n) {
-        std::vector<TokenId> ids = model.ids();
-        ids.resize(n);
-        return ids;
-    }
-    static void addMixtures() {
-        QTest::addColumn<QString>("name");
-        for (const std::string& name : mixtures()) QTest::addRow("%s", name.c_str()) << QString::fromStdString(name);
-    }
 
   private Q_SLOTS:
     void init() {
-        tests::failOnAnyWarning();
+        failOnAnyWarning();
         renew();
     }
 
@@ -218,120 +133,6 @@ class TestNetworkMixture : public QObject, tests::Scratch {
                         QCOMPARE(row.weights[l * K + k], static_cast<float>(routed.weights[k]));
                 }
         }
-    }
-
-    /// Deterministic routing is the model as published whatever the other dials say; noise and its seed move it; ρ = 0
-    /// is the independent mode.
-    void modes() {
-        const GoldenModel model("olmoe");
-        const std::vector<TokenId> ids = someOf(model, 60);
-        const auto source = open(model);
-        const auto readAs = [&](const SourceRouting& routing) {
-            source->rewind(0);
-            source->setRouting(routing);
-            return read(*source, ids, 60);
-        };
-        const Reading published = read(*source, ids, 60);
-        SourceRouting still = coupled();
-        still.noise.mode = RoutingMode::Deterministic;
-        QVERIFY(readAs(still) == published);
-        const Reading noisy = readAs(coupled());
-        QVERIFY(!(noisy == published));
-        QVERIFY(!(readAs(coupled(0.7, 0.6, 12)) == noisy));
-        QVERIFY(!(readAs(coupled(0.2)) == noisy));
-        QVERIFY(!(readAs(coupled(0.7, 0.0)) == noisy));
-        SourceRouting independent = coupled();
-        independent.noise.mode = RoutingMode::Independent;
-        QVERIFY(readAs(independent) == readAs(coupled(0.0)));
-        QVERIFY(readAs({}) == published);
-    }
-
-    /// R12, HAZARDS A15: an expert that is off is never chosen and never read, whatever its weights hold; biased ones
-    /// come and go; the logits that are told stay the router's.
-    void switchedOffAndBiased() {
-        GoldenModel model("mixtral");
-        const std::vector<TokenId> ids = someOf(model, 40);
-        const auto source = open(model);
-        const Reading published = read(*source, ids, 40);
-        SourceRouting routing = coupled();
-        routing.bias[1] = {0, 0, kOff, 0, 0, kOff};
-        routing.bias[2] = {0, 60, 0, 0, 0, 0};
-        source->rewind(0);
-        source->setRouting(routing);
-        const Reading changed = read(*source, ids, 40);
-        std::set<ExpertId> before, after;
-        for (const RoutingRow& row : published.routing)
-            for (const ExpertId e : expertsOf(row, 1, 2)) before.insert(e);
-        for (const RoutingRow& row : changed.routing) {
-            for (const ExpertId e : expertsOf(row, 1, 2)) after.insert(e);
-            QCOMPARE(expertsOf(row, 2, 2).front(), 1);
-            QVERIFY(row.weights[4] > 0.999F);
-            QVERIFY(std::abs(row.weights[2] + row.weights[3] - 1.0F) < 1e-6F);
-        }
-        QVERIFY(before.contains(2) && before.contains(5));
-        QVERIFY(!after.contains(2) && !after.contains(5));
-        for (std::size_t e = 0; e < 6; ++e) QCOMPARE(changed.routing[0].logits[e], published.routing[0].logits[e]);
-    }
-
-    /// HAZARDS A5, A26: equal logits go to the lower indices; one expert alone has all the weight.
-    void equalLogits() {
-        const GoldenModel model("mixtral");
-        std::vector<tests::ToyTensor> tensors = model.tensors();
-        for (tests::ToyTensor& t : tensors)
-            if (t.name.ends_with(".gate.weight"))
-                t = tests::floatTensor(t.name, t.shape, std::vector<float>(t.bytes.size() / 4, 0.0F));
-        tests::writeToyModel(folder(), model.config(), tensors, 96);
-        const Reading reading = read(*tests::open(folder(), {}, 96), someOf(model, 20), 7);
-        for (const RoutingRow& row : reading.routing) {
-            QCOMPARE(row.experts, (std::vector<ExpertId>{0, 1, 0, 1, 0, 1}));
-            QCOMPARE(row.weights, std::vector<float>(6, 0.5F));
-        }
-        const GoldenModel alone("mixtral-window");
-        for (const RoutingRow& row : read(*open(alone), someOf(alone, 20), 20).routing)
-            QCOMPARE(row.weights, std::vector<float>(3, 1.0F));
-    }
-
-    void refusedSettings_data() {
-        QTest::addColumn<std::function<void(SourceRouting&)>>("change");
-        QTest::addColumn<QStringList>("said");
-        const auto row = [](const char* name, std::function<void(SourceRouting&)> change, QStringList said) {
-            QTest::newRow(name) << change << said;
-        };
-        row("fewer than K left", [](auto& r) { r.bias[3] = {0, kOff, kOff, kOff, kOff, kOff, kOff, 0}; },
-            {"layer 3", "too few experts", "3 or more", "2"});
-        row("a layer without experts", [](auto& r) { r.bias[1] = std::vector<double>(8, 0.0); },
-            {"layer 1", "no routed experts"});
-        row("a layer that is not there", [](auto& r) { r.bias[7] = std::vector<double>(8, 0.0); }, {"layer 7"});
-        row("a bias too many", [](auto& r) { r.bias[3] = std::vector<double>(9, 0.0); }, {"bias", "8", "9"});
-        row("a bias that is no number", [](auto& r) { r.bias[3] = std::vector<double>(8, std::nan("")); }, {"bias"});
-        row("no temperature", [](auto& r) { r.temperature = 0; }, {"temperature", "above 0"});
-        row("rho", [](auto& r) { r.noise.coupling.rho = 1.5; }, {"rho", "0 to 1", "1.5"});
-        row("a window of nothing", [](auto& r) { r.noise.coupling.groups.window = 0; }, {"window", "1 or more"});
-    }
-    void refusedSettings() {
-        QFETCH(std::function<void(SourceRouting&)>, change);
-        QFETCH(QStringList, said);
-        const GoldenModel model("qwen2-moe-options");
-        const auto source = open(model);
-        source->setRouting(coupled());
-        const std::vector<TokenId> ids = someOf(model, 20);
-        const Reading before = read(*source, ids, 20);
-        SourceRouting wrong = coupled(0.1);
-        change(wrong);
-        const std::string text = errorOf([&] { source->setRouting(wrong); });
-        for (const QString& word : said)
-            QVERIFY2(text.find(word.toStdString()) != std::string::npos,
-                     (text + " lacks " + word.toStdString()).c_str());
-        QVERIFY2(text.starts_with(folder().string()), text.c_str());
-        source->rewind(0);
-        QVERIFY(read(*source, ids, 20) == before);  // nothing changed
-    }
-
-    void denseModelsCannotBeRouted() {
-        const auto source = open(GoldenModel("llama"));
-        source->setRouting({});
-        const std::string text = errorOf([&] { source->setRouting(coupled()); });
-        QVERIFY2(text.find("no routed experts") != std::string::npos, text.c_str());
     }
 
     /// By the counter and by the weights themselves: a step reads the router and its K experts, a chunk each expert

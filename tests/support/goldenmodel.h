@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -44,6 +45,12 @@ class GoldenModel {
     const compute::Json& config() const { return m_json.at("config"); }
     /// Keys of config() may be changed before writing: what a planted fault looks like.
     compute::Json& config() { return m_json.at("config"); }
+    /// Takes tensors away before writing: those whose name `gone` is true of.
+    template <class Gone>
+    void leaveOut(const Gone& gone) {
+        compute::Json& tensors = m_json.at("tensors");
+        for (auto it = tensors.begin(); it != tensors.end();) it = gone(it.key()) ? tensors.erase(it) : std::next(it);
+    }
     std::int64_t vocabulary() const { return config().at("vocab_size").get<std::int64_t>(); }
 
     const compute::Json& operator[](const char* key) const { return m_json.at(key); }
@@ -99,6 +106,27 @@ class GoldenModel {
             apart(std::log(sum), normalised ? 0.0 : logSum);
         }
         return worst / golden.at("largest").get<double>();
+    }
+
+    /// The median over all positions of the largest distance of `logProbs` from the log-probabilities of `logits`, as a
+    /// part of the largest stored logit.
+    double typicalDistance(std::span<const float> logits, std::span<const float> logProbs) const {
+        const auto V = static_cast<std::size_t>(vocabulary());
+        std::vector<double> apart(logits.size() / V);
+        for (std::size_t t = 0; t < apart.size(); ++t) {
+            double sum = 0;
+            for (const float x : logits.subspan(t * V, V)) sum += std::exp(static_cast<double>(x));
+            for (std::size_t i = t * V; i < (t + 1) * V; ++i)
+                apart[t] = std::max(apart[t], std::abs(logits[i] - std::log(sum) - logProbs[i]));
+        }
+        const auto middle = apart.begin() + static_cast<std::ptrdiff_t>(apart.size() / 2);
+        std::nth_element(apart.begin(), middle, apart.end());
+        return *middle / m_json.at("float32").at("largest").get<double>();
+    }
+    /// What transformers' own bfloat16 costs by that measure; kept of the models with routed layers.
+    std::optional<double> bfloat16Apart() const {
+        if (!m_json.contains("bfloat16_apart")) return std::nullopt;
+        return m_json.at("bfloat16_apart").get<double>();
     }
 
   private:

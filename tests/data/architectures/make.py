@@ -9,7 +9,8 @@ depend on how far a text has come (dynamic), token by token with the cache.
 
 A mixture of experts chooses, and where two experts come close a sum rounded otherwise chooses the other one: SALTS (a
 text before every tensor's name in the hash) are of models whose K-th and next router logits stay apart at the stored
-positions in all layers; "gap" is the least distance there, of 0.09 or more, and 'make.py search NAME…' tries salts. Their routing at the stored positions is kept too.
+positions in all layers; "gap" is the least distance there, of 0.09 or more, and 'make.py search NAME…' tries salts.
+Their routing at the stored positions is kept too, and how far transformers' own bfloat16 goes ("bfloat16_apart").
 """
 
 import json
@@ -282,6 +283,16 @@ def routing(model, config, ids):
     return shown_rows, gap
 
 
+def bfloat16_apart(model, ids):
+    """What bfloat16 costs transformers itself, where a choice may tip: the median over all positions of the largest
+    difference of a log-probability, as a part of the largest logit of the stored positions. Changes the model."""
+    wide = logits(model, ids, False).double()
+    turning = model.model.rotary_emb.inv_freq.clone()  # float32 in a model that is loaded in bfloat16
+    model.to(torch.bfloat16).model.rotary_emb.inv_freq = turning
+    apart = torch.log_softmax(logits(model, ids, False).double(), -1) - torch.log_softmax(wide, -1)
+    return (apart.abs().amax(-1).median() / wide[POSITIONS].abs().max()).item()
+
+
 def golden(name, config):
     mixture = "num_experts_per_tok" in config
     model, tensors = filled_mixture(config, SALTS.get(name, "")) if mixture else filled(config)
@@ -297,6 +308,7 @@ def golden(name, config):
         result["salt"] = SALTS.get(name, "")
         result["routing"], gap = routing(model, config, ids)
         result["gap"] = float(f"{gap:.3g}") if gap < float("inf") else None
+        result["bfloat16_apart"] = float(f"{bfloat16_apart(model, ids):.3g}")
     lines = [json.dumps(key) + ": " + json.dumps(entry) for key, entry in result.items()]
     (HERE / f"{name}.json").write_text("{" + ",\n ".join(lines) + "}\n")
     print(name, result["float32"]["largest"], result.get("gap", ""), flush=True)
