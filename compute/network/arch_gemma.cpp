@@ -7,31 +7,16 @@
 
 #include "compute/network/architectures.h"
 #include "compute/network/configparts.h"
+#include "compute/network/llamanames.h"
 
 namespace counterpoint::network {
 namespace {
 
 constexpr TensorNames gemma2Names() {
-    return {.embedding = "model.embed_tokens.weight",
-            .norm = "model.norm",
-            .head = "lm_head.weight",
-            .attentionNorm = "model.layers.{}.input_layernorm",
-            .query = "model.layers.{}.self_attn.q_proj",
-            .key = "model.layers.{}.self_attn.k_proj",
-            .value = "model.layers.{}.self_attn.v_proj",
-            .output = "model.layers.{}.self_attn.o_proj",
-            .attentionPostNorm = "model.layers.{}.post_attention_layernorm",
-            .mlpNorm = "model.layers.{}.pre_feedforward_layernorm",
-            .gate = "model.layers.{}.mlp.gate_proj",
-            .up = "model.layers.{}.mlp.up_proj",
-            .down = "model.layers.{}.mlp.down_proj",
-            .mlpPostNorm = "model.layers.{}.post_feedforward_layernorm"};
-}
-
-constexpr TensorNames gemma3Names() {
-    TensorNames names = gemma2Names();
-    names.queryNorm = "model.layers.{}.self_attn.q_norm";
-    names.keyNorm = "model.layers.{}.self_attn.k_norm";
+    TensorNames names = kLlamaNames;
+    names.attentionPostNorm = "model.layers.{}.post_attention_layernorm";
+    names.mlpNorm = "model.layers.{}.pre_feedforward_layernorm";
+    names.mlpPostNorm = "model.layers.{}.post_feedforward_layernorm";
     return names;
 }
 
@@ -103,6 +88,6 @@ const Architecture kGemma3 = {.name = "Gemma3ForCausalLM",
                               .modelType = "gemma3_text",
                               .shape = gemma3Shape,
                               .prefix = "model.",
-                              .names = gemma3Names()};
+                              .names = headNormed(gemma2Names())};
 
 }  // namespace counterpoint::network

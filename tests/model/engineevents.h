@@ -62,6 +62,19 @@ inline DecodeRequest request(const Session& session) {
     return r;
 }
 
+/// The trace that `then` made, composed again under `session`.
+inline RecomposeRequest again(const Session& session, const Said& then) {
+    RecomposeRequest r;
+    r.session = session;
+    r.stopIds = then.started.at(0).stopIds;
+    r.sources = then.started.at(0).sources;
+    r.tokens = then.tokens();
+    r.promptLength = then.started.at(0).promptLength;
+    r.store = then.started.at(0).store;
+    r.tokenizer = then.started.at(0).tokenizer;
+    return r;
+}
+
 inline Said decode(Engine& engine, const DecodeRequest& r) {
     engine.decode(r);
     return wait(engine);

@@ -41,14 +41,8 @@ class TestLanes : public QObject {
         Engine engine(opener(three()));
         const Session s = threeSession(8);
         const Said then = decode(engine, request(s));
-        RecomposeRequest r;
-        r.session = s;
-        r.stopIds = then.started[0].stopIds;
-        r.sources = then.started[0].sources;
-        r.tokens = then.tokens();
+        RecomposeRequest r = again(s, then);
         r.forced = {6};
-        r.promptLength = 3;
-        r.store = then.started[0].store;
         engine.recompose(r);
         const Said said = wait(engine);
         for (const StepPtr& step : said.recomposed.back().steps) QCOMPARE(step->forced, step->position == 6);
@@ -62,16 +56,10 @@ class TestLanes : public QObject {
             Session other = s;
             other.specialists[0].weight = weight;
             const Said fresh = decode(engine, request(other));
-            RecomposeRequest r;
+            RecomposeRequest r = again(other, then);
             r.generation = 7;
-            r.session = other;
-            r.stopIds = then.started[0].stopIds;
-            r.sources = then.started[0].sources;
-            r.tokens = then.tokens();
             for (const StepPtr& step : then.steps) r.tokenBytes.resize(static_cast<std::size_t>(step->position) + 1);
             for (const StepPtr& step : then.steps) r.tokenBytes[static_cast<std::size_t>(step->position)] = step->bytes;
-            r.promptLength = 3;
-            r.store = then.started[0].store;
             r.visible = 11;
             engine.recompose(r);
             const Said said = wait(engine);
@@ -100,12 +88,7 @@ class TestLanes : public QObject {
         Engine engine(opener(three()));
         const Session s = threeSession(20);
         const Said then = decode(engine, request(s));
-        RecomposeRequest r;
-        r.session = s;
-        r.stopIds = then.started[0].stopIds;
-        r.sources = then.started[0].sources;
-        r.tokens = then.tokens();
-        r.store = then.started[0].store;
+        RecomposeRequest r = again(s, then);
         std::atomic<bool> began = false, enough = false;
         engine.run(
             [&](const std::stop_token& stop) {
@@ -134,11 +117,7 @@ class TestLanes : public QObject {
         Engine engine(opener(three()));
         Session s = threeSession(60);
         const Said then = decode(engine, request(s));
-        RecomposeRequest r;
-        r.stopIds = then.started[0].stopIds;
-        r.sources = then.started[0].sources;
-        r.tokens = then.tokens();
-        r.store = then.started[0].store;
+        RecomposeRequest r = again(s, then);
         for (std::uint64_t g = 1; g <= 50; ++g) {
             r.generation = g;
             s.specialists[0].weight = static_cast<double>(g) / 50;

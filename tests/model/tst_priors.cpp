@@ -158,14 +158,7 @@ class TestPriors : public QObject {
         moved.priors[0].overrides = {
             {"always", {{"eta", -1.0}}}, {"after b", {{"enabled", false}}}, {"doubtful", {{"eta", 2.0}}}};
         moved.priors[0].content = said.banks.at(0).file.bank;
-        RecomposeRequest what;
-        what.session = moved;
-        what.stopIds = {2};
-        what.sources = session.sourceNames();
-        what.tokens = said.tokens();
-        what.promptLength = said.started[0].promptLength;
-        what.store = said.started[0].store;
-        what.tokenizer = said.started[0].tokenizer;
+        RecomposeRequest what = again(moved, said);
         for (std::size_t i = 0; i < what.tokens.size(); ++i)
             what.tokenBytes.push_back(standingBytes(what.tokenizer.get(), what.tokens, i));
         engine.recompose(what);
