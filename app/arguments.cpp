@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 namespace counterpoint::app {
 
@@ -16,16 +17,25 @@ std::string Arguments::required(std::string_view option) const {
     return given;
 }
 
-std::optional<std::int64_t> Arguments::integer(std::string_view option, std::int64_t minimum,
-                                               std::int64_t maximum) const {
-    if (!has(option)) return std::nullopt;
-    const std::string text = value(option);
-    std::int64_t number = 0;
+template <class Number>
+static std::optional<Number> whole(const Arguments& arguments, std::string_view option, Number minimum, Number maximum) {
+    if (!arguments.has(option)) return std::nullopt;
+    const std::string text = arguments.value(option);
+    Number number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error != std::errc() || end != text.data() + text.size() || number < minimum || number > maximum)
         throw UsageError(std::string(option) + " takes a whole number from " + std::to_string(minimum) + " to " +
                          std::to_string(maximum) + ", not '" + text + "'");
     return number;
+}
+
+std::optional<std::int64_t> Arguments::integer(std::string_view option, std::int64_t minimum,
+                                               std::int64_t maximum) const {
+    return whole(*this, option, minimum, maximum);
+}
+
+std::optional<std::uint64_t> Arguments::seed(std::string_view option) const {
+    return whole(*this, option, std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max());
 }
 
 std::optional<double> Arguments::real(std::string_view option, std::string_view expected,

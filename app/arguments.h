@@ -36,6 +36,7 @@ struct Arguments {
     std::string value(std::string_view option, std::string_view otherwise = {}) const;
     std::string required(std::string_view option) const;
     std::optional<std::int64_t> integer(std::string_view option, std::int64_t minimum, std::int64_t maximum) const;
+    std::optional<std::uint64_t> seed(std::string_view option) const;  ///< 64 bits
     /// `expected` says of which numbers `inside` is true: "a number above 0".
     std::optional<double> real(std::string_view option, std::string_view expected, bool (*inside)(double)) const;
     /// A comma list without empty or unknown entries.

@@ -5,6 +5,7 @@
 // Units: nats for log-probabilities and divergences, milliseconds where named. Thread: any (values).
 
 #include <cstdint>
+#include <memory>
 #include <limits>
 #include <string>
 #include <vector>
@@ -70,7 +71,8 @@ struct Step {
     std::vector<TopToken> top;        ///< 20 most probable of stage temperature, p descending, id ascending
     double tailProb = 0;              ///< stage temperature, what is not in top
     std::int64_t keptCount = 0;       ///< tokens that survive truncation
-    std::vector<RoutingRow> routing;  ///< [M] of input position `position` − 1; without entries where a source has no routers
+    /// [M] of input position `position` − 1, null where a source has no routers; empty: none has.
+    std::vector<std::shared_ptr<const RoutingRow>> routing;
     std::vector<std::string> matchedPriors;
     std::vector<std::string> boundedPriors;  ///< their context hit its bound here and did not match
     TokenId drawn = kNoToken;         ///< what R3 draws here under this step's dials (differs from token left of a force or in what-if)

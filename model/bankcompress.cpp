@@ -42,7 +42,7 @@ BankPtr withOverrides(const BankEntry& entry) {
 
 void add(MeanAndMost& to, double value) {
     to.mean += value;
-    if (!(value <= to.most)) to.most = value;  // what is not a number is not hidden
+    if (std::isnan(value) || value > to.most) to.most = value;  // what is not a number stays
 }
 
 /// Tells progress, with a rate, often enough that what waits for the lane can pass.

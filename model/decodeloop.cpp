@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <utility>
 
 #include "compute/composition/fusedrow.h"
@@ -106,11 +105,7 @@ class Decoder {
             if (last > p) m_lane.push(Progress{"Reading the prompt", static_cast<double>(first) / static_cast<double>(length()), {}});
             if (m_rack.forward(std::span(m_tokens).first(index(last)), first, rows, m_controls.stop) == Outcome::Cancelled)
                 return Outcome::Cancelled;
-            m_routing.clear();
-            for (compute::RawRows& row : rows) {
-                m_store->append(row);
-                m_routing.emplace(row.position, std::move(row.routing));
-            }
+            for (const compute::RawRows& row : rows) m_store->append(row);
         }
         return Outcome::Done;
     }
@@ -133,7 +128,7 @@ class Decoder {
         }
         if (!token) m_text.push(m_tokens.back(), m_bytes.back());
         if (step->token != kNoToken) step->bytes = m_bytes[index(p)];
-        if (const auto routing = m_routing.extract(p)) step->routing = std::move(routing.mapped());
+        step->routing = m_store->routing(p);
         step->revision = m_recipe.revision;
         step->forwardMs = milliseconds(forwarded - begin);
         step->composeMs = milliseconds(Clock::now() - forwarded);
@@ -196,7 +191,6 @@ class Decoder {
     std::vector<std::string> m_bytes;
     Position m_promptLength = 0, m_firstRow = 1, m_limit = 0;
     std::shared_ptr<LogitStore> m_store;
-    std::map<Position, std::vector<compute::RoutingRow>> m_routing;  ///< of rows read and not yet published
     PriorSetPtr m_priors;
     compute::ContextText m_text;
     PriorsAt m_priorsAt;

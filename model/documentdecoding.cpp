@@ -4,11 +4,33 @@
 #include <algorithm>
 
 #include "model/documentprivate.h"
+#include "model/sourcerouting.h"
 
 namespace counterpoint::model {
 
 using compute::Position;
 using compute::TokenId;
+
+namespace {
+
+/// Why a trace cannot be decoded further under `now`; empty: it can. Its rows and those to come are of one rack: the
+/// same sources in the same order, each of the same files, prefix, temperature and routing.
+std::string whyNotOn(const Trace& trace, const Session& now) {
+    if (trace.sources != now.sourceNames()) return "The rack has changed since this trace was decoded";
+    for (std::size_t i = 0; i < now.sourceCount(); ++i) {
+        const SourceEntry &then = trace.decodedWith.source(i), &own = now.source(i);
+        const char* other = trace.decodedWith.sourceKey(i) != now.sourceKey(i) ? "file"
+                            : then.prefix != own.prefix                        ? "prefix"
+                            : then.temperature != own.temperature              ? "temperature"
+                            : sourceRouting(then.routing, {}) != sourceRouting(own.routing, {}) ? "routing"
+                                                                                                : nullptr;
+        if (other != nullptr)
+            return "Source '" + own.name + "' has another " + other + " than when this trace was decoded";
+    }
+    return {};
+}
+
+}  // namespace
 
 void Document::startDecode(DecodeRequest request) {
     request.session = m_session;
@@ -49,8 +71,8 @@ void Document::continueDecode() {
 void Document::resume(std::int64_t maxNewTokens) {
     const Trace& shown = *trace();
     if (m_running && m_private->decoding == shown.id) return;
-    if (!alignedTo(m_session, shown.sources) || shown.sources != m_session.sourceNames())
-        return notify(Notice::Level::Warning, "The rack has changed since this trace was decoded; generate a new one.");
+    if (const std::string why = whyNotOn(shown, m_session); !why.empty())
+        return notify(Notice::Level::Warning, why + "; generate a new one.");
     DecodeRequest request;
     request.trace = shown.id;
     request.ids = shown.tokens;
@@ -65,8 +87,8 @@ void Document::resume(std::int64_t maxNewTokens) {
 void Document::branch(Position position, TokenId token) {
     const Trace* shown = trace();
     if (shown == nullptr || shown->store->row(position, 0).empty() || position > static_cast<Position>(shown->tokens.size())) return;
-    if (shown->sources != m_session.sourceNames())
-        return notify(Notice::Level::Warning, "The rack has changed since this trace was decoded; generate a new one to branch from.");
+    if (const std::string why = whyNotOn(*shown, m_session); !why.empty())
+        return notify(Notice::Level::Warning, why + "; generate a new one to branch from.");
     DecodeRequest request;
     request.trace = m_private->nextTrace++;
     request.ids.assign(shown->tokens.begin(), shown->tokens.begin() + position);

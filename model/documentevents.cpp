@@ -136,6 +136,10 @@ void Document::on(const Failure& e) {
         for (auto& [key, status] : m_private->sources)
             if (status.state == SourceStatus::State::Loading)
                 status = {.state = SourceStatus::State::Failed, .info = {}, .fingerprint = {}, .message = e.sentence};
+    if (e.operation == "Recomposing") {  // its lane may be long at work on something else
+        m_recomposing = false;
+        m_private->recomposing.reset();
+    }
     notify(Notice::Level::Failure, e.sentence, e.details, e.operation);
     m_private->tellStatus = true;
 }

@@ -138,6 +138,7 @@ struct LogitStore::State {
     std::uint64_t budget = 0;
     Position first = 0;  // written once, before count leaves 0
     std::atomic<std::size_t> count{0};
+    std::atomic<std::uint64_t> routed{0};  // bytes of routing rows
     std::array<std::atomic<Kept*>, kPages> pages{};
     std::shared_ptr<Arena> arena;
     std::vector<std::shared_ptr<Arena>> inherited;
@@ -198,6 +199,10 @@ void LogitStore::append(const compute::RawRows& rows) {
         slot[i] = {data, compute::factsOf(row, rows.rows[0].empty() ? row : rows.rows[0]),
                    routed ? std::make_shared<const compute::RoutingRow>(rows.routing[i]) : nullptr};
     }
+    for (std::size_t i = 0; i < s.sources; ++i)
+        if (const compute::RoutingRow* row = slot[i].routing.get())
+            s.routed += std::as_bytes(std::span(row->logits)).size() + std::as_bytes(std::span(row->experts)).size() +
+                        std::as_bytes(std::span(row->weights)).size();
     if (count == 0) s.first = rows.position;
     s.count.store(count + 1, std::memory_order_release);
 }
@@ -228,6 +233,13 @@ std::shared_ptr<const compute::RoutingRow> LogitStore::routing(Position position
                : m_state->slot(static_cast<std::size_t>(position - m_state->first))[source].routing;
 }
 
+std::vector<std::shared_ptr<const compute::RoutingRow>> LogitStore::routing(Position position) const {
+    std::vector<std::shared_ptr<const compute::RoutingRow>> all;
+    for (std::size_t i = 0; i < m_state->sources; ++i) all.push_back(routing(position, i));
+    if (std::all_of(all.begin(), all.end(), [](const auto& row) { return row == nullptr; })) all.clear();
+    return all;
+}
+
 compute::SourceRows<float> LogitStore::rows(Position position) const {
     compute::SourceRows<float> rows;
     rows.position = position;
@@ -238,7 +250,7 @@ compute::SourceRows<float> LogitStore::rows(Position position) const {
     return rows;
 }
 
-std::uint64_t LogitStore::bytes() const { return m_state->arena->total(); }
+std::uint64_t LogitStore::bytes() const { return m_state->arena->total() + m_state->routed.load(); }
 
 std::shared_ptr<LogitStore> LogitStore::branch(Position end) const {
     const State& s = *m_state;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace counterpoint::model {
 
@@ -30,9 +31,11 @@ class LogitStore {
     std::span<const float> row(compute::Position position, std::size_t source) const;
     /// Where input position `position` − 1 went in that source; null: no routed experts.
     std::shared_ptr<const compute::RoutingRow> routing(compute::Position position, std::size_t source) const;
+    /// [M] of one position; empty: no source has routed experts.
+    std::vector<std::shared_ptr<const compute::RoutingRow>> routing(compute::Position position) const;
     /// All sources of one position with their facts, ready for compose().
     compute::SourceRows<float> rows(compute::Position position) const;
-    std::uint64_t bytes() const;
+    std::uint64_t bytes() const;  ///< of this store alone, what it shares with another left out
     /// A store that shares rows [first, end) of this one and can be appended to on its own (branches); nothing is copied.
     std::shared_ptr<LogitStore> branch(compute::Position end) const;
 

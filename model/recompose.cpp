@@ -71,6 +71,7 @@ Outcome recomposeTrace(const RecomposeRequest& request, Outbox& outbox, PriorSet
         step->prompt = p < request.promptLength;
         step->forced = std::find(request.forced.begin(), request.forced.end(), p) != request.forced.end();
         if (token != kNoToken && i < request.tokenBytes.size()) step->bytes = request.tokenBytes[i];
+        step->routing = request.store->routing(p);
         step->revision = recipe.revision;
         return step;
     };

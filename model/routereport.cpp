@@ -201,7 +201,7 @@ OrderedJson toJson(const RouteReport& report) {
     const RouteDials& dials = report.dials;
     const auto L = static_cast<double>(report.layers.size());
     OrderedJson layers = OrderedJson::array();
-    double cv = 0, overflow = 0;
+    std::vector<compute::RoutingMetrics> deterministic;
     for (std::size_t l = 0; l < report.layers.size(); ++l) {
         const compute::LayerEstimates& current = report.current.layers[l];
         const compute::DeterministicRouting& published = report.published[l];
@@ -218,14 +218,14 @@ OrderedJson toJson(const RouteReport& report) {
         layer["deterministic"] = {{"cv", number(published.metrics.cv)},
                                   {"overflow", number(published.metrics.overflow)},
                                   {"load", published.load}};
-        cv += published.metrics.cv / L;
-        overflow += published.metrics.overflow / L;
+        deterministic.push_back(published.metrics);
         layers.push_back(std::move(layer));
     }
     OrderedJson pooled = OrderedJson::object();
     write(pooled, report.current.pooled, report.flat.pooled,
           std::accumulate(report.independentVariance.begin(), report.independentVariance.end(), 0.0) / L);
-    pooled["deterministic"] = {{"cv", number(cv)}, {"overflow", number(overflow)}};
+    const compute::RoutingMetrics mean = compute::pooled(deterministic);
+    pooled["deterministic"] = {{"cv", number(mean.cv)}, {"overflow", number(mean.overflow)}};
     return {{"dials",
              {{"source", dials.source},
               {"rho", number(dials.rho)},

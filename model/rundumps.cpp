@@ -66,7 +66,7 @@ void writeRows(const LogitStore& store, std::size_t source, Position count, floa
     }
 }
 
-/// [L][T][E] of one source, as the noise-free routers gave them.
+/// [L][T][E] of one source, before bias, temperature and noise.
 void writeRouterLogits(const LogitStore& store, std::size_t source, Position count, const compute::RouterInfo& routers,
                        const WriteBytes& write) {
     const auto E = static_cast<std::size_t>(routers.experts);
@@ -157,8 +157,8 @@ std::string writeSources(const Trace& trace, const std::filesystem::path& file) 
     std::string leftOut;
     for (const Column& c : columnsOf(trace)) {
         if (!fed(trace, count, c.source)) {
-            leftOut += file.filename().string() + " leaves out source '" + c.name +
-                       "', whose positions ended before the text.";
+            leftOut.append(leftOut.empty() ? "" : " ").append(file.filename().string());
+            leftOut.append(" leaves out source '").append(c.name).append("', whose positions ended before the text.");
             continue;
         }
         const auto temperature = static_cast<float>(trace.session.source(c.source).temperature);
@@ -172,7 +172,8 @@ std::string writeSources(const Trace& trace, const std::filesystem::path& file) 
     }
     std::map<std::string, std::string> metadata{{"format", "counterpoint.recording/1"},
                                                 {"base", trace.sources.front()}};
-    leftOut += addRouters(trace, count, file, tensors, metadata);
+    if (const std::string routers = addRouters(trace, count, file, tensors, metadata); !routers.empty())
+        leftOut.append(leftOut.empty() ? "" : " ").append(routers);
     if (trace.tokenizer) metadata["tokenizer"] = tokenizerPlace(trace.session, file);
     compute::writeSafetensors(file, tensors, metadata);
     return leftOut;

@@ -84,10 +84,11 @@ OrderedJson routingJson(const Step& step, const Trace& trace, const std::vector<
     OrderedJson list = OrderedJson::array();
     for (const Column& c : columns) {
         if (c.source >= step.routing.size() || c.source >= trace.routers.size() || !trace.routers[c.source]) continue;
-        const compute::RoutingRow& row = step.routing[c.source];
+        if (step.routing[c.source] == nullptr) continue;
+        const compute::RoutingRow& row = *step.routing[c.source];
         const compute::RouterInfo& routers = *trace.routers[c.source];
         const auto K = static_cast<std::ptrdiff_t>(routers.chosen);
-        for (std::size_t l = 0; l < routers.layers.size() && !row.experts.empty(); ++l) {
+        for (std::size_t l = 0; l < routers.layers.size(); ++l) {
             const auto from = static_cast<std::ptrdiff_t>(l) * K;
             OrderedJson weights = OrderedJson::array();
             for (std::ptrdiff_t k = 0; k < K; ++k)
@@ -192,6 +193,7 @@ OrderedJson summaryJson(const RunResult& result) {
 /// Dumps and figures that would not belong to the new trace; what a person put there stays.
 void removeEarlierRun(const std::filesystem::path& directory) {
     std::filesystem::remove(directory / "summary.json");  // written last: without it a run is no whole one
+    std::filesystem::remove(directory / "trace.jsonl");
     for (const Dump& dump : runDumps()) std::filesystem::remove(directory / (std::string(dump.name) + ".safetensors"));
     for (const std::filesystem::directory_entry& entry : std::filesystem::directory_iterator(directory))
         if (isLeftover(entry.path().filename().string())) std::filesystem::remove(entry.path());
@@ -276,7 +278,6 @@ std::vector<std::string> writeRun(const RunResult& result, const std::filesystem
     std::filesystem::create_directories(directory);
     removeEarlierRun(directory);
     const Trace& trace = result.trace;
-    // First, so that no trace stands beside an earlier run's session where what follows cannot be written.
     writeSession(trace.session, directory / "session.json");
     compute::writeFile(directory / "trace.jsonl", traceJsonl(trace));
     std::vector<std::string> leftOut;

@@ -48,7 +48,7 @@ void readGroups(JsonReader& reader, Coupling& coupling) {
     const char* expected = "null, or the first positions of the groups in ascending order";
     if (const auto groups = reader.takeNonNull("groups")) {
         std::vector<std::int64_t> starts = numbers(reader, "groups", *groups, expected);
-        if (!std::is_sorted(starts.begin(), starts.end(), std::less_equal<>())) reader.fail("groups", expected, *groups);
+        if (std::adjacent_find(starts.begin(), starts.end(), std::greater_equal<>()) != starts.end()) reader.fail("groups", expected, *groups);
         coupling.groups = compute::groupsFrom(std::move(starts));
     }
 }
@@ -66,11 +66,12 @@ void readPairs(JsonReader& reader, Coupling& coupling) {
     }
 }
 
-/// Whether positions of a group share noise.
+/// Whether positions share noise: those of a group, or groups that are paired.
 bool shares(const compute::SourceRouting& routing) {
     const Coupling& coupling = routing.noise.coupling;
-    return routing.noise.mode == RoutingMode::Coupled && coupling.rho > 0 &&
-           (coupling.groups.window != 1 || coupling.groups.starts.size() > 1);
+    const bool longer = coupling.groups.window != 1 || coupling.groups.starts.size() > 1;
+    const bool paired = coupling.alpha > 0 && !(coupling.pairs && coupling.pairs->empty());
+    return routing.noise.mode == RoutingMode::Coupled && coupling.rho > 0 && (longer || paired);
 }
 
 }  // namespace

@@ -270,5 +270,5 @@ def main():
 if __name__ == "__main__":
     try:
         main()
-    except (OSError, ValueError) as error:  # of files and of transformers, which say more than a line
-        fail(str(error).splitlines()[0])
+    except (OSError, ValueError, RuntimeError) as error:  # of files, transformers and devices, which say more than a line
+        fail((str(error).splitlines() or [type(error).__name__])[0])

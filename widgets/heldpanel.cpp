@@ -4,6 +4,7 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
+#include "model/sourcerouting.h"
 #include "widgets/attempt.h"
 #include "widgets/palette.h"
 #include "widgets/shortname.h"
@@ -25,10 +26,6 @@ QString routingText(const compute::OrderedJson& routing) {
 }
 
 constexpr int kListedLetters = 20;
-
-bool asPublished(const compute::OrderedJson& routing) {
-    return !routing.is_object() || routing.value("mode", compute::OrderedJson("deterministic")) == "deterministic";
-}
 
 }  // namespace
 
@@ -82,10 +79,10 @@ void HeldPanel::routes() {
         label->setTextFormat(Qt::PlainText);
         label->setWordWrap(true);
         m_column->addWidget(label);
-        if (asPublished(entry[1])) continue;
+        if (asPublished(model::sourceRouting(entry[1], {}))) continue;
         auto* button = new QPushButton(tr("Route %1 as published").arg(shortened(name, kListedLetters)));
         button->setObjectName(QStringLiteral("asPublished.") + QString::fromStdString(name));
-        button->setToolTip(tr("Sets its mode to deterministic, so that the session can be decoded"));
+        button->setToolTip(tr("Sets its mode to deterministic: without noise, as the model was published"));
         connect(button, &QPushButton::clicked, this, [this, name] {
             attempt(m_document, [&] {
                 model::Session session = m_document.session();

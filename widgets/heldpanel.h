@@ -1,7 +1,7 @@
 #pragma once
-// HeldPanel: what the session holds of routing, and that this version keeps it without letting it act. A source can be
-// set to route as published, since it keeps the session from decoding otherwise. Never empty: with nothing to list it
-// says so in one sentence. Thread: the window thread.
+// HeldPanel: what the session's file says of routing. It acts in a new decode; a source can be set to route as published,
+// which a source without routed experts needs before the session decodes. Never empty: with nothing to list it says so
+// in one sentence. Thread: the window thread.
 
 #include <QScrollArea>
 

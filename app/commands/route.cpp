@@ -31,8 +31,7 @@ model::RouteDials dialsFrom(const Arguments& arguments) {
     for (const char* needed : {"--window", "--draws"}) (void)arguments.required(needed);
     dials.window = *arguments.integer("--window", 1, std::numeric_limits<std::int32_t>::max());
     dials.draws = static_cast<int>(*arguments.integer("--draws", 2, 1'000'000));  // one draw has no error
-    dials.seed = static_cast<std::uint64_t>(
-        arguments.integer("--seed", 0, std::numeric_limits<std::int64_t>::max()).value_or(7));
+    dials.seed = arguments.seed("--seed").value_or(7);
     dials.routerTemperature = factor(arguments, "--router-temperature");
     dials.capacity = factor(arguments, "--capacity");
     if (arguments.has("--source") && dials.source.empty()) throw UsageError("--source needs the name of a source");

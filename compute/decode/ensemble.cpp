@@ -19,6 +19,7 @@ struct Held {
     EnsembleMember member;
     std::vector<TokenId> ids;  ///< what its cache holds, prefix included
     SourceRouting routing = {};
+    SourceRouting fed = {};  ///< what they were routed by
 };
 
 /// What one source has to do to hold `wanted`, with logits from index `firstRow` on.
@@ -44,20 +45,20 @@ std::string where(const EnsembleMember& member, Position position) {
     throw Error(std::move(parts));
 }
 
-/// "tensor 'NAME' in FILE" of the first that holds a NaN or an infinity; empty: none does.
-std::string spoiltTensor(const SourceInfo& info) {
+/// "tensor 'NAME' in FILE" of the first that holds a NaN or an infinity; empty: none does, or no one waits for it.
+std::string spoiltTensor(const SourceInfo& info, const std::stop_token& stop) {
     const auto named = [](const auto& tensor, const std::string& file) {
         return "tensor '" + tensor.name + "' in " + file;
     };
     try {
         if (info.kind == "gguf") {
             const std::shared_ptr<const Gguf> gguf = Gguf::open(info.path);
-            const GgufTensor* tensor = firstNonFinite(*gguf);
+            const GgufTensor* tensor = firstNonFinite(*gguf, stop);
             return tensor != nullptr ? named(*tensor, gguf->where()) : "";
         }
         if (info.kind == "model") {
             const Safetensors files = Safetensors::openDirectory(info.path);
-            const TensorView* tensor = firstNonFinite(files);
+            const TensorView* tensor = firstNonFinite(files, stop);
             return tensor != nullptr ? named(*tensor, tensor->file->path().string()) : "";
         }
     } catch (const Error&) {  // files that are gone by now hold no answer
@@ -67,7 +68,7 @@ std::string spoiltTensor(const SourceInfo& info) {
 
 /// Why a source's logits are no numbers: what was recorded is none, its weights hold one that is none, or the
 /// arithmetic left its range.
-ErrorParts withCause(ErrorParts parts, const EnsembleMember& member, Position position) {
+ErrorParts withCause(ErrorParts parts, const EnsembleMember& member, Position position, const std::stop_token& stop) {
     const SourceInfo& info = member.source->info();
     if (info.kind == "recording") {
         // A recording's row t is about its token t + 1, prefix included.
@@ -84,7 +85,7 @@ ErrorParts withCause(ErrorParts parts, const EnsembleMember& member, Position po
                        (info.kind == "gguf" ? "its tensors and its metadata" : "weights and config.json") +
                        " belong together";
     if (info.kind == "torchscript") parts.advice = "this is what its script gives in " + info.dtype;
-    if (const std::string tensor = spoiltTensor(info); !tensor.empty()) {
+    if (const std::string tensor = spoiltTensor(info, stop); !tensor.empty()) {
         parts.what += ", since " + tensor + " holds a NaN or an infinity";
         parts.advice = "copy or download the weights again";
     }
@@ -118,7 +119,7 @@ struct Ensemble::State {
 
     /// One raw row, cut or widened to the vocabulary, ids without a token excluded, then log-softmax.
     void toRow(const EnsembleMember& member, std::span<const float> raw, Position position,
-               std::vector<float>& row) const {
+               std::vector<float>& row, const std::stop_token& stop) const {
         row.assign(static_cast<std::size_t>(vocabulary), kExcluded);
         std::copy_n(raw.begin(), std::min(raw.size(), row.size()), row.begin());
         for (const TokenId hole : holes) row[static_cast<std::size_t>(hole)] = kExcluded;
@@ -130,7 +131,7 @@ struct Ensemble::State {
             const bool empty = std::all_of(row.begin(), row.end(), [](float x) { return x == kExcluded; });
             const bool recorded = member.source->info().kind == "recording";
             if (!improper && !(empty && recorded)) throw;
-            throw Error(withCause(error.parts(), member, position));
+            throw Error(withCause(error.parts(), member, position, stop));
         }
     }
 };
@@ -159,7 +160,7 @@ Ensemble::Ensemble(std::vector<EnsembleMember> members) : m_state(std::make_uniq
     for (EnsembleMember& member : members) {
         member.source->rewind(0);
         member.source->setRouting({});
-        m_state->held.push_back({std::move(member), {}});
+        m_state->held.emplace_back().member = std::move(member);
     }
 }
 
@@ -240,6 +241,8 @@ Outcome Ensemble::forward(std::span<const TokenId> ids, Position firstRow, std::
         plan.routing = h.routing;
         plan.routing.prefixFirst = static_cast<Position>(state.leadOf(h.member, ids));
         plan.routing.prefixLength = static_cast<Position>(h.member.prefix.size());
+        // Other places of the prefix are other noise.
+        if (plan.routing != h.fed && h.routing.noise.mode != RoutingMode::Deterministic) plan.keep = 0;
         total += static_cast<std::int64_t>(plan.wanted.size() - plan.keep);
         const Position limit = h.member.source->info().maxPositions;
         if (limit > 0 && static_cast<Position>(plan.wanted.size()) > limit)
@@ -284,6 +287,7 @@ Outcome Ensemble::forward(std::span<const TokenId> ids, Position firstRow, std::
             if (source.length() > static_cast<Position>(plan.keep)) source.rewind(static_cast<Position>(plan.keep));
             h.ids.resize(plan.keep);
             if (source.info().routers) source.setRouting(plan.routing);
+            h.fed = plan.routing;
             while (at < plan.wanted.size()) {
                 const std::size_t end = std::min(at + kChunk, plan.wanted.size());
                 const std::size_t first = std::max(at, plan.firstRow);  // first index of this chunk whose row is wanted
@@ -300,7 +304,8 @@ Outcome Ensemble::forward(std::span<const TokenId> ids, Position firstRow, std::
                 const std::span<const RoutingRow> routing = source.routing();
                 for (std::size_t r = 0; r < wantedRows; ++r) {
                     RawRows& row = rows[first + r - plan.firstRow];
-                    state.toRow(h.member, logits.subspan(r * width, width), positionOf(first + r), row.rows[i]);
+                    state.toRow(h.member, logits.subspan(r * width, width), positionOf(first + r), row.rows[i],
+                                stop);
                     if (!routing.empty()) row.routing[i] = routing[first + r - at];
                 }
                 done += static_cast<std::int64_t>(end - at);
@@ -310,7 +315,7 @@ Outcome Ensemble::forward(std::span<const TokenId> ids, Position firstRow, std::
         } catch (const NotFinite& error) {
             restore();
             const Position position = positionOf(std::max(at, plan.firstRow));
-            rethrowNamed(h.member, position, Error(withCause(error.parts(), h.member, position)));
+            rethrowNamed(h.member, position, Error(withCause(error.parts(), h.member, position, stop)));
         } catch (const Error& error) {
             restore();
             rethrowNamed(h.member, positionOf(std::max(at, plan.firstRow)), error);

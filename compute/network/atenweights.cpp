@@ -23,13 +23,14 @@ at::ScalarType scalarType(WeightType type) {
 class Uploader {
   public:
     explicit Uploader(AtenWeights& to) : m_to(to) {}
-    at::Tensor matrix(const Matrix& m) const {
+    at::Tensor matrix(const Matrix& m) const { return matrix(m, m_to.type); }
+    at::Tensor matrix(const Matrix& m, at::ScalarType type) const {
         if (m.data == nullptr) return {};
         const auto options = at::TensorOptions(scalarType(m.type));
         void* data = const_cast<void*>(m.data);
         const at::Tensor view = m.transposed ? at::from_blob(data, {m.columns, m.rows}, options).t()
                                              : at::from_blob(data, {m.rows, m.columns}, options);
-        return view.to(m_to.device, m_to.type);
+        return view.to(m_to.device, type);
     }
     at::Tensor vector(const std::vector<float>& v) const {  // float32, always its own memory
         if (v.empty()) return {};
@@ -45,7 +46,7 @@ class Uploader {
     AtenLayer layer(const Layer& l) const {
         AtenLayer layer = plain(l);
         if (l.router.data == nullptr) return layer;
-        layer.router = matrix(l.router).to(at::kFloat);
+        layer.router = matrix(l.router, at::kFloat);
         for (const Expert& e : l.experts) layer.experts.push_back(expert(e));
         layer.shared = expert(l.shared);
         layer.sharedGate = matrix(l.sharedGate);

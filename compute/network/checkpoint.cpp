@@ -137,10 +137,12 @@ class Loader {
         if (m_converted > 0)
             result.notices.push_back(std::to_string(m_converted) + " matrices were converted to " +
                                      std::string(typeName(*m_asked)) + " (the files hold " + m_convertedFrom + ")");
+        std::set<std::string> computedWith;
+        for (const std::string& used : m_used) computedWith.insert(used.substr(0, used.rfind('.')));
         std::vector<std::string> unused;
         for (const auto& [name, tensor] : m_tensors) {
             if (m_used.contains(name) || isConstant(name)) continue;
-            if (!standsApart(name, result.weights.shape.layers))
+            if (!standsApart(name, result.weights.shape.layers, computedWith))
                 throw Error({.where = tensor.file->path().string(),
                              .what = "tensor '" + tensor.name +
                                      "' would change what the model computes, and this architecture, as it is "
@@ -176,13 +178,13 @@ class Loader {
     }
 
     /// Of a part beside the language model (a tower of its own, layers beyond the last), and not of what is computed.
-    bool standsApart(const std::string& name, std::int64_t layers) const {
+    bool standsApart(const std::string& name, std::int64_t layers, const std::set<std::string>& computedWith) const {
         const std::string_view prefix = m_architecture.prefix, pattern = m_architecture.names.attentionNorm;
         for (const std::string_view stem : {std::string_view("blk."), pattern.substr(0, pattern.find('{')),
                                             pattern.substr(0, pattern.find('{')).substr(prefix.size())})
             if (name.starts_with(stem)) return std::strtoll(name.c_str() + stem.size(), nullptr, 10) >= layers;
-        for (const std::string& used : m_used)  // something of a tensor that is computed with
-            if (const std::size_t dot = used.rfind('.'); name.starts_with(used.substr(0, dot) + ".")) return false;
+        for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1))
+            if (computedWith.contains(name.substr(0, dot))) return false;  // something of a tensor that is computed with
         const bool isModels = m_bare || !m_origin.names.empty() || name.starts_with(prefix);
         if (!isModels) return true;
         const std::string_view inner = std::string_view(name).substr(name.starts_with(prefix) ? prefix.size() : 0);

@@ -264,16 +264,16 @@ void refuseForeign(const ConfigReader& config, std::initializer_list<std::string
         const compute::Json* value = config.find(key.c_str());
         if (value == nullptr || std::find(known.begin(), known.end(), name) != known.end()) continue;
         const std::string what = config.quoted(key) + " is not supported by this architecture";
-        if (neutral == ForeignKey::One && *value != 1) config.refuse(what, "1 or none", value->dump());
+        if (neutral == ForeignKey::One && *value != 1) config.refuse(what, "1 or none", shown(*value));
         if (neutral == ForeignKey::Absent) config.refuse(what, "none", shown(*value));
         if (neutral == ForeignKey::False && config.flag(key.c_str(), false)) config.refuse(what, "false", "true");
         if (neutral == ForeignKey::True && !config.flag(key.c_str(), true)) config.refuse(what, "true", "false");
-        if (neutral == ForeignKey::Zero && *value != 0) config.refuse(what, "0 or none", value->dump());
-        if (neutral == ForeignKey::Empty && !value->empty()) config.refuse(what, "an empty list", value->dump());
-        if (neutral == ForeignKey::Softmax && *value != "softmax") config.refuse(what, "softmax", value->dump());
+        if (neutral == ForeignKey::Zero && *value != 0) config.refuse(what, "0 or none", shown(*value));
+        if (neutral == ForeignKey::Empty && !value->empty()) config.refuse(what, "an empty list", shown(*value));
+        if (neutral == ForeignKey::Softmax && *value != "softmax") config.refuse(what, "softmax", shown(*value));
         if (neutral == ForeignKey::NoExperts && *value != 0 && *value != 1)
             config.refuse("a mixture of experts is not supported by this architecture", "no " + config.name(key),
-                          value->dump());
+                          shown(*value));
     }
 }
 

@@ -4,9 +4,9 @@
 #include <array>
 #include <atomic>
 #include <cstring>
-#include <fstream>
 #include <set>
 
+#include "compute/freememory.h"
 #include "compute/network/convert.h"
 #include "compute/network/ggufrows.h"
 #include "compute/pool.h"
@@ -124,19 +124,10 @@ TensorView copied(const Gguf& gguf, const Copying& c, int threads) {
     return view;
 }
 
-/// What the system says it can still give; nothing where it does not say.
-std::optional<std::int64_t> availableBytes() {
-    std::ifstream in("/proc/meminfo");
-    std::string key;
-    for (std::int64_t kilobytes = 0; in >> key >> kilobytes; in.ignore(64, '\n'))
-        if (key == "MemAvailable:") return kilobytes * 1024;
-    return std::nullopt;
-}
-
 void requireMemory(const Gguf& gguf, std::int64_t needed, WeightType to) {
-    const std::optional<std::int64_t> available = availableBytes();
+    const std::optional<std::int64_t> available = compute::freeMemory();
     if (!available || needed <= *available) return;
-    const auto mebibytes = [](std::int64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
+    using compute::mebibytes;
     gguf.fail(
         "there is not enough memory for its weights in " + std::string(typeName(to)), mebibytes(needed),
         mebibytes(*available) + " free",

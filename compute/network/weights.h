@@ -5,7 +5,8 @@
 //   m = postNorm(down(act(gate n₂) · up n₂)), or down(act(up n₂)) without a gate
 //   x ← x + a, then x ← x + m on the new x; or at once x ← x + a + m on the old (parallelResidual)
 //   in a routed layer m = Σ_{e∈S} w_e · expert_e(n₂) + σ(g·n₂)·shared(n₂), each expert down(act(gate n₂) · up n₂), with
-//   S and w from the router's logits R n₂ by R12; only the experts of S are computed logits = cap(head · n(x))
+//   S and w from the router's logits R n₂ by R12; only the experts of S are computed
+//   logits = cap(head · n(x))
 // What an architecture does not have is empty or 1. Matrices stay in their file's mapping where the dtype asked for is
 // the file's; vectors (norms, biases) are float32 copies. Shapes: C hidden, H query heads, G key/value heads, D head
 // size, F intermediate, V rows of the head, L layers, E routed experts, K chosen. Immutable after loading; shared

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compute/freememory.h"
 #include "compute/pool.h"
 #include "compute/routing/copula.h"
 #include "compute/routing/moments.h"
@@ -60,6 +61,16 @@ Estimates estimatesOf(std::span<const LayerDraws> layers, int draws) {
     return all;
 }
 
+/// Every draw is kept until the last: standard errors are of all of them.
+void requireMemory(const EstimateQuestion& question, Position positions) {
+    const auto E = static_cast<std::int64_t>(question.experts), L = static_cast<std::int64_t>(question.layers.size());
+    const std::int64_t draw = sizeof(RoutingMetrics) + sizeof(std::int64_t) + E * sizeof(std::int32_t);
+    const std::int64_t needed = L * (question.draws * draw + positions * E * (sizeof(double) + sizeof(std::uint32_t)));
+    if (const auto free = freeMemory(); free && needed > *free)
+        routing::refuse("\"draws\"", "there is not enough memory for so many", mebibytes(needed),
+                        mebibytes(*free) + " free");
+}
+
 }  // namespace
 
 Outcome estimate(const EstimateQuestion& question, const std::stop_token& stop,
@@ -67,6 +78,7 @@ Outcome estimate(const EstimateQuestion& question, const std::stop_token& stop,
     const Position T = routing::positionsOf(question);
     if (question.draws < 1)
         routing::refuse("\"draws\"", "an estimate needs draws", "1 or more", std::to_string(question.draws));
+    requireMemory(question, T);
     const std::size_t E = question.experts, L = question.layers.size();
     std::vector<LayerDraws> layers;
     Worker fresh{.plans = {},

@@ -54,10 +54,10 @@ double ofIts(const std::vector<double>& own, std::size_t index, double common) n
     return index < own.size() ? own[index] : common;
 }
 
-Placement placementOf(const Coupling& coupling, GroupAt at) {
+Placement placementOf(const Coupling& coupling, GroupAt at, const std::optional<Paired>& pair) {
     Placement placed{.group = at.group, .first = at.first};
     placed.rho = ofIts(coupling.rhoOfGroup, static_cast<std::size_t>(at.group), coupling.rho);
-    if (const auto pair = pairOf(coupling, at.group); pair && pair->groups[1] == at.group) {
+    if (pair && pair->groups[1] == at.group) {
         placed.partnerFirst = firstOf(coupling.groups, pair->groups[0]);
         placed.alpha = ofIts(coupling.alphaOfPair, pair->number, coupling.alpha);
     }
@@ -136,7 +136,8 @@ Coupling flatOf(Coupling coupling) {
 }
 
 Placement placementAt(const Coupling& coupling, Position position) {
-    return placementOf(coupling, groupAt(coupling.groups, position));
+    const GroupAt at = groupAt(coupling.groups, position);
+    return placementOf(coupling, at, pairOf(coupling, at.group));
 }
 
 Layout layoutOf(const Coupling& coupling, Position positions) {
@@ -144,11 +145,17 @@ Layout layoutOf(const Coupling& coupling, Position positions) {
     Layout layout;
     if (positions > 0) {
         const GroupIndex last = groupAt(coupling.groups, positions - 1).group;
+        std::vector<std::optional<Paired>> pairs(static_cast<std::size_t>(last) + 1);
+        if (!coupling.pairs)
+            for (GroupIndex group = 0; group <= last; ++group) pairs[static_cast<std::size_t>(group)] = pairOf(coupling, group);
+        for (std::size_t i = 0; coupling.pairs && i < coupling.pairs->size(); ++i)
+            for (const GroupIndex group : (*coupling.pairs)[i])
+                if (group <= last) pairs[static_cast<std::size_t>(group)] = Paired{i, (*coupling.pairs)[i]};
         for (GroupIndex group = 0; group <= last; ++group) {
             const Position first = firstOf(coupling.groups, group);
+            const std::optional<Paired>& pair = pairs[static_cast<std::size_t>(group)];
             layout.bounds.push_back(first);
-            layout.placements.push_back(placementOf(coupling, {group, first}));
-            const auto pair = pairOf(coupling, group);
+            layout.placements.push_back(placementOf(coupling, {group, first}, pair));
             layout.pairedWithNext.push_back(pair && pair->groups == GroupPair{group, group + 1});
         }
     }

@@ -3,7 +3,7 @@
 namespace counterpoint::compute {
 
 bool asPublished(const SourceRouting& routing) {
-    return routing.noise.mode == RoutingMode::Deterministic && routing.temperature == 1.0 && routing.bias.empty();
+    return routing.noise.mode == RoutingMode::Deterministic && routing.bias.empty();
 }
 
 void route(const RouterLaw& law, std::span<const float> logits, std::span<const double> gamma, const RouterPlace& place,

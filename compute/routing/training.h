@@ -62,7 +62,7 @@ COUNTERPOINT_API TrainingPlan trainingPlan(TrainingQuestion question);
 /// Terms of J without their weights, at a controller.
 struct ObjectiveEstimate {
     Estimate objective, coherence, crossEntropy, load, overflow;
-    std::array<Estimate, 3> gradient;  ///< of J by a, b, c
+    std::array<Estimate, 3> gradient;  ///< of J by a, b, c; of one draw NaN
 };
 /// From draws first … first + count − 1; none: it was stopped.
 COUNTERPOINT_API std::optional<ObjectiveEstimate> objectiveAt(const TrainingPlan& plan, const Controller& controller,

@@ -79,10 +79,8 @@ class TestRunEnds : public QObject {
         COMPARE_CODE(runProgram(earlier), 0);
         const QByteArray rows = contents(out + QStringLiteral("/trace.jsonl")),
                          summary = contents(out + QStringLiteral("/summary.json"));
-        Json session = trioSession(100000);
-        session["decoding"]["stop_ids"] = Json::array();
         const QByteArray shown =
-            interruptedRun(writeSession(path(QStringLiteral("longer.session.json")), session), out, "Loading");
+            interruptedRun(writeSession(path(QStringLiteral("longer.session.json")), longSession()), out, "Loading");
         QVERIFY2(shown.contains("before the first step; the earlier run is there as it was"), shown.constData());
         QCOMPARE(contents(out + QStringLiteral("/trace.jsonl")), rows);
         QCOMPARE(contents(out + QStringLiteral("/summary.json")), summary);

@@ -189,8 +189,15 @@ class TestWindowNotices : public QObject {
             QVERIFY2(panel->height() <= 68, qPrintable(QString::number(panel->height())));
         }
         o.document.notify(Level::Failure, std::string(2000, 'a') + " " + std::string(2000, 'b'), std::string(50, '\n'));
+        int unfolded = 0;
         for (QAbstractButton* button : o.find<QWidget>("noticePanel")->findChildren<QAbstractButton*>())
-            if (button->isCheckable()) button->click();
+            if (button->isCheckable()) {
+                button->click();
+                unfolded += button->isChecked() ? 1 : 0;
+                QCoreApplication::processEvents();
+            }
+        QVERIFY(unfolded > 0);
+        WAIT_UNTIL(o.find<QWidget>("noticePanel")->height() > 0);
         QTest::qWait(50);
         QCOMPARE(o.window->size(), QSize(1280, 800));
     }
@@ -207,8 +214,7 @@ class TestWindowNotices : public QObject {
         bar->setValue(bar->maximum());
         QVERIFY(bar->value() > 0);
         o.document.notify(model::Notice::Level::Warning, "3");
-        WAIT_UNTIL(bar->maximum() > 0);
-        QCOMPARE(bar->value(), 0);
+        WAIT_UNTIL_EQUAL(bar->value(), 0);
         const auto* row = panel->findChild<QWidget*>(QString("notice.%1").arg(o.document.notices().back().id));
         WAIT_UNTIL(row->visibleRegion().boundingRect() == row->rect());
     }

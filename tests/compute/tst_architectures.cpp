@@ -238,6 +238,8 @@ class TestArchitectures : public QObject, tests::Scratch {
         row("llama-tied-biases", R"({"mlp_bias":false})", {"mlp.down_proj.bias", "would change"});
         row("qwen3-layer-types", R"({"attention_bias":false})", {"self_attn.k_proj.bias", "would change"});
         row("qwen2-moe", R"({"qkv_bias":false})", {"self_attn.k_proj.bias", "would change"});
+        for (const char* name : {"gemma2-uncapped", "olmoe-normalised", "qwen3-moe-options"})
+            row(name, R"({"attention_bias":false})", {"self_attn.k_proj.bias", "would change"});
         row("mixtral", R"({"norm_topk_prob":false})", {"norm_topk_prob", "sum to 1"});
         row("mixtral", R"({"num_experts_per_tok":7})", {"num_experts_per_tok", "1 to 6", "7"});
         row("mixtral", R"({"num_local_experts":0})", {"num_local_experts"});

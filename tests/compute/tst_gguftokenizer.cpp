@@ -297,6 +297,14 @@ class TestGgufTokenizer : public QObject, Scratch {
             const std::string why = ", since the vocabulary of 269 ids has no token of that id";
             QVERIFY(notices == std::vector{gguf->where() + ": " + name + " " + std::to_string(id) + " is " + so + why});
         }
+        const auto beside = written(small(), [](GgufWriter& w) {
+            w.whole("tokenizer.ggml.eos_token_id", 2);
+            w.whole("tokenizer.ggml.eot_token_id", 269);
+        });
+        std::vector<std::string> notices;
+        const auto t = openGgufTokenizer(*beside);
+        QCOMPARE(show(ggufStopIds(*beside, *t, notices)), QString("2"));
+        QVERIFY(notices.size() == 1 && t->eos() == 2);
     }
 
     void refused_data() {

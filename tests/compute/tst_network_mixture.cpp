@@ -256,6 +256,22 @@ class TestNetworkMixture : public QObject, tests::Mixtures {
         QCOMPARE(ensemble.forward(ids, 29, rows, {}), Outcome::Done);
         QVERIFY(same(rows[0].routing[1], all[1]));
 
+        // The same ids with a shorter prefix: what was prefix has noise now, and the rest that of other positions.
+        const std::vector<TokenId> longer = [&] {
+            std::vector<TokenId> all{7};
+            all.insert(all.end(), ids.begin(), ids.end());
+            return all;
+        }();
+        ensemble.setMember(1, 1.0, {5, 6}, true);
+        QCOMPARE(ensemble.forward(longer, 1, rows, {}), Outcome::Done);
+        for (std::size_t t = 0; t < longer.size(); ++t) {
+            compute::routePosition(coupled().noise, {.chosen = 3, .normTopkProb = false, .bias = {}},
+                                   std::span(rows[t].routing[1].logits).first(8), {0, static_cast<Position>(t)}, memory,
+                                   routed);
+            QCOMPARE(expertsOf(rows[t].routing[1], 0, 3), routed.experts);
+        }
+        ensemble.setMember(1, 1.0, {5, 6, 7}, true);
+
         ensemble.setRouting(1, {});
         QCOMPARE(ensemble.forward(ids, 1, rows, {}), Outcome::Done);
         QVERIFY(same(rows[20].routing[1], quiet[1]));

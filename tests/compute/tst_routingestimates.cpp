@@ -239,6 +239,11 @@ class TestRoutingEstimates : public QObject {
         };
         EstimateQuestion q = questionOf(logits, 4, 2, 2, 0.5, 0.5, 0);
         QCOMPARE(refusal(q), std::string("routing, \"draws\": an estimate needs draws (expected 1 or more, found 0)."));
+        q.draws = std::numeric_limits<int>::max();  // 190 GB
+        const std::string many = refusal(q);
+        QVERIFY2(many.find("\"draws\": there is not enough memory for so many (expected ") != std::string::npos &&
+                     many.find(" MiB free") != std::string::npos,
+                 many.c_str());
         q.draws = 4;
         q.experts = 5;
         QCOMPARE(refusal(q),

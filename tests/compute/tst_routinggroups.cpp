@@ -98,6 +98,8 @@ class TestRoutingGroups : public QObject {
         QCOMPARE(layout.placements[0].rho, 0.1);
         QCOMPARE(layout.placements[1].rho, 0.2);
         QCOMPARE(layout.placements[2].rho, 0.5);
+        for (Position p = 0; p < 10; ++p)
+            QVERIFY(placementAt(c, p) == layout.placements[static_cast<std::size_t>(p / 2)]);
     }
 
     void independentAndFlat() {

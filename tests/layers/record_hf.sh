@@ -5,6 +5,8 @@
 set -uo pipefail
 python=$1 script=$2/resources/record_hf.py
 failures=0
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 
 # says STATUS TEXT [ARGUMENT…]: the script ends so, and TEXT is in what it says
 says() {
@@ -20,13 +22,13 @@ says() {
 
 says 0 "Needs torch and transformers" --help
 says 2 "the following arguments are required" --text a
-says 1 "'nameless' is not NAME=MODEL" --out /tmp/r.safetensors --text a nameless
-says 1 "the name 'composed' is reserved" --out /tmp/r.safetensors --ids 1 composed=/tmp
-says 1 "holds a line end or another control" --out /tmp/r.safetensors --ids 1 $'a\nb=/tmp'
-says 1 "'base' is the first model's" --out /tmp/r.safetensors --ids 1 a=/tmp base=/tmp
-says 1 "--ids takes whole numbers" --out /tmp/r.safetensors --ids 1,abc base=/tmp
-says 1 "/nope: No such file or directory; check the path" --out /tmp/r.safetensors --text-file /nope base=/tmp
-says 1 "'base': /nope: there is no such folder" --out /tmp/r.safetensors --ids 1 base=/nope
+says 1 "'nameless' is not NAME=MODEL" --out "$folder/r.safetensors" --text a nameless
+says 1 "the name 'composed' is reserved" --out "$folder/r.safetensors" --ids 1 composed=/tmp
+says 1 "holds a line end or another control" --out "$folder/r.safetensors" --ids 1 $'a\nb=/tmp'
+says 1 "'base' is the first model's" --out "$folder/r.safetensors" --ids 1 a=/tmp base=/tmp
+says 1 "--ids takes whole numbers" --out "$folder/r.safetensors" --ids 1,abc base=/tmp
+says 1 "$folder/nope: No such file or directory; check the path" --out "$folder/r.safetensors" --text-file "$folder/nope" base=/tmp
+says 1 "'base': $folder/nope: there is no such folder" --out "$folder/r.safetensors" --ids 1 "base=$folder/nope"
 says 1 "record_hf.py: the Python packages torch and transformers are missing; install with: pip install torch transformers" \
-    --out /tmp/r.safetensors --text a base=model
+    --out "$folder/r.safetensors" --text a base=model
 exit $((failures > 0))

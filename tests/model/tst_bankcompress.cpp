@@ -309,9 +309,17 @@ class TestBankCompress : public QObject, Scratch {
         options.threshold = 0.8;
         QVERIFY(!same());
         options = input.options;
-        scored.trace.session.decoding.temperature = 0.9;
-        QVERIFY(!same());
-        scored.trace.session.decoding.temperature = 1;
+        const Decoding before = scored.trace.session.decoding;
+        const std::function<void(Decoding&)> dials[] = {
+            [](Decoding& d) { d.temperature = 0.9; }, [](Decoding& d) { d.floor = 12; },
+            [](Decoding& d) { d.topK = 5; },          [](Decoding& d) { d.klBudget = 0.5; },
+            [](Decoding& d) { d.eosPolicy = compute::EosPolicy::Base; }};
+        for (const auto& turn : dials) {
+            turn(scored.trace.session.decoding);
+            QVERIFY(!same());
+            scored.trace.session.decoding = before;
+        }
+        QVERIFY(same());
         // What no stored row depends on: a new decode's text, length and noise.
         scored.trace.session.prompt = "another prompt is of no trace yet";
         scored.trace.session.decoding.maxNewTokens = 5;

@@ -103,6 +103,54 @@ class TestDocument : public QObject {
         QCOMPARE(doc.view().cursor, Position{51});
     }
 
+    /// Rows of one trace are of one rack: what was decoded under another prefix, temperature, file or routing does not
+    /// go on, and a branch of it does not begin.
+    void whatReadsOtherwiseDoesNotGoOn_data() {
+        QTest::addColumn<QString>("says");
+        QTest::newRow("prefix") << "another prefix";
+        QTest::newRow("temperature") << "another temperature";
+        QTest::newRow("routing") << "another routing";
+        QTest::newRow("file") << "another file";
+    }
+    void whatReadsOtherwiseDoesNotGoOn() {
+        QFETCH(QString, says);
+        auto scripts = three();
+        scripts["poetry"].routed = true;
+        scripts["verse"] = scripts["poetry"];
+        Document doc(nullptr, opener(scripts));
+        doc.setSession(threeSession());
+        doc.generate();
+        WAIT_UNTIL(!doc.busy());
+        const std::size_t steps = doc.trace()->steps.size();
+        Session changed = doc.session();
+        SourceEntry& poetry = changed.specialists[1];
+        if (says.endsWith("prefix")) poetry.prefix = "a";
+        if (says.endsWith("temperature")) poetry.temperature = 2;
+        if (says.endsWith("routing")) poetry.routing = {{"mode", "coupled"}, {"rho", 0.5}};
+        if (says.endsWith("file")) poetry.path = "verse";
+        doc.setSession(changed);
+        WAIT_UNTIL(!doc.busy());
+        const auto refused = [&] {
+            const bool told = doc.notices().back().sentence.find(says.toStdString()) != std::string::npos;
+            return told && !doc.running() && doc.traces().size() == 1 && doc.trace()->steps.size() == steps;
+        };
+        doc.continueDecode();
+        QVERIFY(refused());
+        const std::size_t told = doc.notices().size();
+        doc.branch(10, 3);
+        QVERIFY(refused() && doc.notices().size() >= told);
+        doc.undo();
+        WAIT_UNTIL(!doc.busy());
+        doc.stepOnce();
+        WAIT_UNTIL(!doc.busy());
+        QCOMPARE(doc.trace()->steps.size(), steps + 1);
+        if (!says.endsWith("routing")) return;
+        for (const StepPtr& step : doc.trace()->steps) QVERIFY(step->routing.at(2) != nullptr);
+        doc.setSession(weighted(doc.session(), 0.25));  // what a moved dial composes again still has its routing
+        WAIT_UNTIL(!doc.busy());
+        for (const StepPtr& step : doc.trace()->steps) QVERIFY(step->routing.at(2) != nullptr);
+    }
+
     void whatIf() {
         Document doc(nullptr, opener(three()));
         doc.setSession(threeSession());

@@ -7,6 +7,7 @@
 
 #include "tests/model/engineevents.h"
 #include "tests/support/fixture.h"
+#include "tests/support/patience.h"
 
 using namespace counterpoint;
 using namespace counterpoint::model;
@@ -85,18 +86,18 @@ class TestLanes : public QObject {
 
     /// A what-if does not wait for a long job that lets it pass, and the newest one stops the one before.
     void aJobLetsWhatIfsPass() {
+        std::atomic<bool> began = false, enough = false;
         Engine engine(opener(three()));
         const Session s = threeSession(20);
         const Said then = decode(engine, request(s));
         RecomposeRequest r = again(s, then);
-        std::atomic<bool> began = false, enough = false;
         engine.run(
             [&](const std::stop_token& stop) {
                 began = true;
                 while (!enough && !stop.stop_requested()) engine.letPass();
             },
             "Waiting");
-        QTRY_VERIFY(began);
+        WAIT_UNTIL(began);
         for (std::uint64_t g = 1; g <= 3; ++g) {
             r.generation = g;
             engine.recompose(r);
@@ -107,17 +108,19 @@ class TestLanes : public QObject {
                 if (auto* one = std::get_if<Recomposed>(&event)) all.push_back(std::move(*one));
             return !all.empty() && all.back().generation == 3 && all.back().last;
         };
-        QTRY_VERIFY(newest());
+        WAIT_UNTIL(newest());
         QVERIFY(engine.analysing());  // the job is still there
         enough = true;
-        QTRY_VERIFY(!engine.analysing());
+        WAIT_UNTIL(!engine.analysing());
     }
 
     void newestRecomposeWins() {
         Engine engine(opener(three()));
         Session s = threeSession(60);
         const Said then = decode(engine, request(s));
+        QCOMPARE(then.started[0].promptLength, Position{3});
         RecomposeRequest r = again(s, then);
+        r.tokenizer.reset();  // as of a recording without one
         for (std::uint64_t g = 1; g <= 50; ++g) {
             r.generation = g;
             s.specialists[0].weight = static_cast<double>(g) / 50;

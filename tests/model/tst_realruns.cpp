@@ -122,8 +122,10 @@ class TestRealRuns : public QObject {
         // Without noise the same text goes other ways somewhere, and its law is exact.
         s.base.routing = {};
         const RunResult plain = runSession(s, {});
+        writeRun(plain, folder("plain"), {});
+        QCOMPARE(compute::readJson(folder("plain") / "summary.json")["law"].get<std::string>(), std::string("exact"));
         QVERIFY(plain.trace.tokens != result.trace.tokens ||
-                plain.trace.steps.front()->routing.at(0).experts != result.trace.steps.front()->routing.at(0).experts);
+                plain.trace.steps.front()->routing.at(0)->experts != result.trace.steps.front()->routing.at(0)->experts);
     }
 
     void golden_data() {

@@ -8,6 +8,7 @@
 #include "tests/model/engineevents.h"
 #include "tests/model/holding.h"
 #include "tests/support/fixture.h"
+#include "tests/support/patience.h"
 
 using namespace counterpoint;
 using namespace counterpoint::model;
@@ -37,7 +38,7 @@ class TestScripts : public QObject {
             }
             doc.setSession(session);
             for (std::size_t i = 0; i < rack.size(); ++i)
-                [&] { QTRY_VERIFY(!doc.status(i).info.weightsSha256.empty()); }();
+                [&] { WAIT_UNTIL(!doc.status(i).info.weightsSha256.empty()); }();
             QStringList sentences;
             for (const Notice& n : doc.notices()) sentences << QString::fromStdString(n.sentence);
             return sentences;
@@ -53,13 +54,13 @@ class TestScripts : public QObject {
             Document doc(nullptr, opener(scripts));
             doc.setCodeIsNew([&](const std::string& sha256) { return known.insert(sha256).second; });
             doc.setSession(sessionOf({(root / "model").string()}));
-            QTRY_VERIFY(!doc.status(0).info.weightsSha256.empty());
+            WAIT_UNTIL(!doc.status(0).info.weightsSha256.empty());
             QVERIFY(doc.notices().empty());
             compute::writeFile(root / "model", "code of today");
             doc.setSession(sessionOf({(root / "poetry").string()}));
-            QTRY_VERIFY(doc.ready());
+            WAIT_UNTIL(doc.ready());
             doc.setSession(sessionOf({(root / "model").string()}));
-            QTRY_COMPARE(doc.notices().size(), std::size_t{1});
+            WAIT_UNTIL_EQUAL(doc.notices().size(), std::size_t{1});
         }
         known.clear();  // it could not be remembered
         QCOMPARE(said({"model"}), QStringList(sentence));
@@ -86,9 +87,9 @@ class TestScripts : public QObject {
         engine.load({sessionOf({file.string()}), {}, false});
         held.hold->awaitCall();
         engine.stop();
-        QTRY_VERIFY(engine.stuck());
+        WAIT_UNTIL(engine.stuck());
         QVERIFY(engine.restart());
-        QTRY_VERIFY(!engine.analysing());
+        WAIT_UNTIL(!engine.analysing());
         std::vector<std::string> said;
         for (const Event& event : engine.drain())
             if (const auto* one = std::get_if<Hashed>(&event); one != nullptr && one->runsCode)

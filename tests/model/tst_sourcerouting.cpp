@@ -92,7 +92,9 @@ class TestSourceRouting : public QObject {
         };
         QCOMPARE(law(R"({"mode":"coupled"})"), std::string("scored only"));
         QCOMPARE(law(R"({"mode":"coupled","rho":0})"), std::string("exact"));
-        QCOMPARE(law(R"({"mode":"coupled","window":1})"), std::string("exact"));
+        QCOMPARE(law(R"({"mode":"coupled","window":1,"alpha":0})"), std::string("exact"));
+        QCOMPARE(law(R"({"mode":"coupled","window":1,"pairs":[]})"), std::string("exact"));
+        QCOMPARE(law(R"({"mode":"coupled","window":1})"), std::string("scored only"));  // pairs of groups share noise
         QCOMPARE(law(R"({"mode":"independent"})"), std::string("exact"));
         QCOMPARE(law(R"({"mode":"independent","temperature":2})"), std::string("changed"));
         QCOMPARE(law(R"({"mode":"deterministic","temperature":2})"), std::string("exact"));
