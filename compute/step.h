@@ -56,6 +56,13 @@ struct RoutingRow {
     std::vector<float> weights;     ///< [L][K] of the mixture
 };
 
+/// A prior by its name in a bank of the rack.
+struct PriorName {
+    std::size_t bank = 0;
+    std::string name;
+    bool operator==(const PriorName&) const = default;
+};
+
 /// One row of logits and what was done with it. position = absolute index of the token the row is about.
 struct Step {
     Position position = 0;
@@ -73,8 +80,8 @@ struct Step {
     std::int64_t keptCount = 0;       ///< tokens that survive truncation
     /// [M] of input position `position` − 1, null where a source has no routers; empty: none has.
     std::vector<std::shared_ptr<const RoutingRow>> routing;
-    std::vector<std::string> matchedPriors;
-    std::vector<std::string> boundedPriors;  ///< their context hit its bound here and did not match
+    std::vector<PriorName> matchedPriors;
+    std::vector<PriorName> boundedPriors;  ///< their context hit its bound here and did not match
     TokenId drawn = kNoToken;         ///< what R3 draws here under this step's dials (differs from token left of a force or in what-if)
     std::uint64_t revision = 0;       ///< of the recipe used
     double forwardMs = 0, composeMs = 0;

@@ -210,7 +210,10 @@ compute::Step stepFor(const compute::Recipe& recipe, const compute::PriorSet* se
                       const compute::SourceRows<float>& rows,
                       compute::Stages<float>& stages, std::optional<TokenId> token, int threads) {
     compute::Step step = compute::makeStep(recipe, priors.terms, rows, stages, threads);
-    for (const std::size_t i : priors.bounded) step.boundedPriors.push_back(set->members()[i].prior->name);
+    for (const std::size_t i : priors.bounded) {
+        const compute::PriorSet::Member& member = set->members()[i];
+        step.boundedPriors.push_back({member.bank, member.prior->name});
+    }
     step.position = rows.position;
     step.token = token.value_or(step.drawn);
     step.logProbs.assign(rows.rows.size(), compute::kExcluded);

@@ -56,8 +56,8 @@ LedgerAt ledgerAt(const Trace& trace, compute::Position position, compute::Token
 const compute::PriorSet::Member* shownPrior(const Trace& trace, const View& view);
 /// Why a prior does not act wherever its context matches: "it has no tokens that act"; empty: it acts.
 std::string whyIdle(const compute::PriorSet::Member& prior);
-/// Whether a prior matched at a step; of two priors with one name both did.
-bool matched(const compute::Step& step, const std::string& prior);
+/// Whether a prior matched at a step.
+bool matched(const compute::Step& step, const compute::PriorSet::Member& prior);
 /// What a prior adds to the score of a token where it matches: η·Δ(token)/τ, nats; 0 off its support.
 double addedTo(const Trace& trace, const compute::PriorSet::Member& prior, compute::TokenId token);
 /// A position with a prior and without it, by two compositions of the stored rows. Errors: as ledgerAt.

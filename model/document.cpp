@@ -257,6 +257,7 @@ void Document::setView(View view) {
     const Position cursor = view.cursor;
     view.cursor = m_view.cursor;
     m_view = std::move(view);
+    askDrift();
     if (cursor != m_view.cursor) return setCursor(cursor);
     Q_EMIT viewChanged();
 }

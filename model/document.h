@@ -145,6 +145,9 @@ class Document : public QObject {
     bool retire(const std::function<bool(const Notice&)>& over);
     Trace* present();
     void followEnd();
+    /// The prior that is looked at gets its DriftWithout, from the analysis lane.
+    void askDrift();
+    void takeDrift(bool analysisQuiet);
     BankPtr bankOnDisk(const std::string& path) const;
     void writeBankFile(const BankPtr& bank, const std::filesystem::path& target);
     void watchStuck();              ///< offers to restart, and withdraws the offer

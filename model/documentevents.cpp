@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "model/diagnostics.h"
 #include "model/documentprivate.h"
 #include "model/shownnumber.h"
 
@@ -47,6 +48,8 @@ void Document::tick() {
         p.dialsMoved = false;
         requestRecompose();
     }
+    takeDrift(analysisQuiet);
+    askDrift();
     followEnd();
     if (std::exchange(p.tellBanks, false)) Q_EMIT sessionChanged();
     if (std::exchange(p.tellSelected, false)) Q_EMIT traceSelected();
@@ -54,7 +57,49 @@ void Document::tick() {
     if (std::exchange(p.tellView, false)) Q_EMIT viewChanged();
     if (std::exchange(p.tellStatus, false)) Q_EMIT statusChanged();
     if (std::exchange(p.tellRecomposed, false)) Q_EMIT recomposed();
-    if (!m_engine->decoding() && !m_engine->analysing() && !busy()) p.timer.stop();
+    const bool answered = !p.drift || p.drift->over;
+    if (!m_engine->decoding() && !m_engine->analysing() && !busy() && answered) p.timer.stop();
+}
+
+void Document::takeDrift(bool analysisQuiet) {
+    Private& p = *m_private;
+    if (!p.drift) return;
+    std::shared_ptr<const DriftWithout> answer;
+    {
+        const std::scoped_lock lock(p.drift->mutex);
+        answer = p.drift->answer;
+    }
+    p.drift->over = p.drift->over || analysisQuiet;  // without an answer it failed, and is not asked again
+    if (!answer) return;
+    for (const auto& t : m_traces)
+        if (t->id == p.drift->trace) t->driftWithout = answer;
+    p.drift.reset();
+    p.tellTrace = true;
+}
+
+void Document::askDrift() {
+    Private& p = *m_private;
+    const Trace* shown = trace();
+    if (shown == nullptr || busy() || shown->steps.empty() || p.dialsMoved) return;
+    const compute::PriorSet::Member* prior = shownPrior(*shown, m_view);
+    if (prior == nullptr || !prior->acts || isOf(shown->driftWithout.get(), *shown, *prior)) return;
+    if (p.drift) {
+        const DriftWithout asked{p.drift->question.prior, p.drift->question.steps, {}};
+        if (p.drift->trace == shown->id && isOf(&asked, *shown, *prior)) return;
+        p.drift->stop.request_stop();
+    }
+    p.drift = std::make_shared<DriftAsked>();
+    p.drift->trace = shown->id;
+    p.drift->question = driftQuestion(*shown, *prior);
+    m_engine->run(
+        [asked = p.drift, engine = m_engine.get()](const std::stop_token& lane) {
+            const std::stop_callback both(lane, [&asked] { asked->stop.request_stop(); });
+            auto answer = driftWithout(asked->question, [engine] { engine->letPass(); }, asked->stop.get_token());
+            const std::scoped_lock lock(asked->mutex);
+            asked->answer = std::move(answer);
+        },
+        "Composing without a prior");
+    wake();
 }
 
 void Document::watchStuck() {
@@ -136,7 +181,7 @@ void Document::on(const Failure& e) {
         for (auto& [key, status] : m_private->sources)
             if (status.state == SourceStatus::State::Loading)
                 status = {.state = SourceStatus::State::Failed, .info = {}, .fingerprint = {}, .message = e.sentence};
-    if (e.operation == "Recomposing") {  // its lane may be long at work on something else
+    if (e.generation != 0 && e.generation == m_private->generation) {  // its lane may be long at work on something else
         m_recomposing = false;
         m_private->recomposing.reset();
     }

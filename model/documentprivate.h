@@ -2,11 +2,13 @@
 // What Document keeps beside its header: undo list, source states, the decode under way, the timer. Thread: the window's.
 
 #include "model/document.h"
+#include "model/driftwithout.h"
 
 #include <QElapsedTimer>
 #include <QTimer>
 
 #include <map>
+#include <mutex>
 
 namespace counterpoint::model {
 
@@ -32,6 +34,16 @@ struct OpenBefore {
     std::map<std::string, BankFile> banks;
 };
 
+/// A DriftWithout that is under way.
+struct DriftAsked {
+    int trace = -1;
+    DriftQuestion question;
+    std::stop_source stop;
+    std::mutex mutex;
+    std::shared_ptr<const DriftWithout> answer;
+    bool over = false;  ///< the window's: the lane has done with it
+};
+
 struct Document::Private {
     std::optional<OpenBefore> before;   ///< while a file that was opened is loading
     // Undo: the states before the present one and those after it.
@@ -51,6 +63,8 @@ struct Document::Private {
     std::uint64_t generation = 0;
     bool dialsMoved = false;       ///< a what-if waits for the decode to end
     std::optional<Session> recomposing;   ///< dials of the generation under way
+
+    std::shared_ptr<DriftAsked> drift;    ///< the newest
 
     bool stuck = false;            ///< and the person was told
     std::function<bool(const std::string&)> codeIsNew;

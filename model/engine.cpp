@@ -68,9 +68,9 @@ struct Engine::State {
     /// The lanes' catcher: whatever is thrown becomes a Failure, and what there was before stays. `what`: its first word is
     /// the operation. `outlet`: where the lane speaks.
     template <class Outlet, class Work>
-    static void guarded(Outlet& outlet, const std::string& what, const Work& work) {
+    static void guarded(Outlet& outlet, const std::string& what, const Work& work, std::uint64_t generation = 0) {
         const auto fail = [&](std::string sentence, std::string details) {
-            outlet.push(Failure{std::move(sentence), std::move(details), what.substr(0, what.find(' '))});
+            outlet.push(Failure{std::move(sentence), std::move(details), what.substr(0, what.find(' ')), generation});
         };
         try {
             work();
@@ -183,7 +183,7 @@ struct Engine::State {
         recomposing = true;
         const std::stop_token stop = recomposeStop.get_token();
         lock.unlock();
-        guarded(outbox, "Recomposing", [&] { (void)recomposeTrace(request, outbox, kept, stop); });
+        guarded(outbox, "Recomposing", [&] { (void)recomposeTrace(request, outbox, kept, stop); }, request.generation);
         lock.lock();
         recomposing = false;
     }

@@ -44,13 +44,18 @@ bool PriorTally::follow(const Trace* trace) {
 
 void PriorTally::count(const Trace& trace, const compute::Step& step) {
     const double tau = trace.session.decoding.temperature;
-    for (const std::string& name : step.boundedPriors) ++m_of[name].bounded;
-    for (const std::string& name : step.matchedPriors) {
-        Of& of = m_of[name];
+    const auto counted = [this](const compute::PriorName& prior) -> Of& {
+        if (m_of.size() <= prior.bank) m_of.resize(prior.bank + 1);
+        return m_of[prior.bank][prior.name];
+    };
+    for (const compute::PriorName& prior : step.boundedPriors) ++counted(prior).bounded;
+    for (const compute::PriorName& prior : step.matchedPriors) {
+        Of& of = counted(prior);
         ++of.hits;
         if (!m_set || step.token == compute::kNoToken) continue;
         bool weighed = false;
-        for (const compute::PriorSet::Member* m : m_set->named(name)) {
+        for (const compute::PriorSet::Member* m : m_set->named(prior.name)) {
+            if (m->bank != prior.bank) continue;
             const double delta = m->acts ? deltaOf(*m->factor, step.token) : 0.0;
             of.moved += std::abs(m->weight * delta) / (tau > 0 ? tau : 1);
             weighed = weighed || delta != 0;
@@ -59,10 +64,11 @@ void PriorTally::count(const Trace& trace, const compute::Step& step) {
     }
 }
 
-const PriorTally::Of& PriorTally::of(const std::string& prior) const {
+const PriorTally::Of& PriorTally::of(std::size_t bank, const std::string& prior) const {
     static const Of kNone;
-    const auto at = m_of.find(prior);
-    return at == m_of.end() ? kNone : at->second;
+    if (bank >= m_of.size()) return kNone;
+    const auto at = m_of[bank].find(prior);
+    return at == m_of[bank].end() ? kNone : at->second;
 }
 
 }  // namespace counterpoint::model

@@ -1,6 +1,6 @@
 #pragma once
 // PriorTally: what each prior did on a trace, counted once per step. hits: the steps where it matched
-// (Step::matchedPriors, by name: banks that share a name share its count). effect: the mean over its hits of
+// (Step::matchedPriors). effect: the mean over its hits of
 // |η·Δ(token)/τ|, nats, what it added to the score of the token that stands there, either way. tokens: of each token of
 // its support, the hits where that token stands. Cost: of the steps that are new; all again where steps were replaced.
 // Thread: the trace owner's.
@@ -26,14 +26,15 @@ class PriorTally {
     bool follow(const Trace* trace);
     /// Steps that follow() has counted were replaced: it would count all again.
     bool wouldRecount(const Trace* trace) const;
-    const Of& of(const std::string& prior) const;
+    /// `bank`: which of the trace's priors.
+    const Of& of(std::size_t bank, const std::string& prior) const;
 
   private:
     void count(const Trace& trace, const compute::Step& step);
     int m_trace = -1;
     std::shared_ptr<const compute::PriorSet> m_set;
     std::vector<StepPtr> m_counted;
-    std::unordered_map<std::string, Of> m_of;
+    std::vector<std::unordered_map<std::string, Of>> m_of;  ///< [bank]
 };
 
 }  // namespace counterpoint::model

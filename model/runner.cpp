@@ -149,11 +149,11 @@ RunResult runSession(const Session& session, const RunOptions& options) {
         return found == collector.banks().end() ? nullptr : found->second;
     });
     recordHashes(result, collector.hashes());
-    std::map<std::string, std::size_t> bounded;
+    std::map<std::pair<std::size_t, std::string>, std::size_t> bounded;
     for (const StepPtr& step : result.trace.steps)
-        for (const std::string& name : step->boundedPriors) ++bounded[name];
-    for (const auto& [name, times] : bounded)
-        result.notices.push_back(compute::printable("Prior '" + name + "': its pattern took too many steps at " + std::to_string(times) +
+        for (const compute::PriorName& prior : step->boundedPriors) ++bounded[{prior.bank, prior.name}];
+    for (const auto& [prior, times] : bounded)
+        result.notices.push_back(compute::printable("Prior '" + prior.second + "' of bank '" + result.trace.session.priors.at(prior.first).bank + "': its pattern took too many steps at " + std::to_string(times) +
                                                     (times == 1 ? " position" : " positions") + " and did not match there; write it so that it needs fewer."));
     result.versions = {{"counterpoint", compute::version()}, {"qt", qVersion()}};
     if (!collector.infos().empty()) {

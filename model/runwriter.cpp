@@ -153,7 +153,8 @@ OrderedJson rowJson(const Step& step, const Trace& trace, const std::vector<Colu
     row["activity"] = std::move(activity);
     row["scale"] = number(d.scale);
     row["no_say"] = d.noSay;
-    row["priors"] = step.matchedPriors;
+    row["priors"] = OrderedJson::array();
+    for (const compute::PriorName& prior : step.matchedPriors) row["priors"].push_back(prior.name);
     row["top"] = topJson(step, trace, columns);
     row["routing"] = routingJson(step, trace, columns);
     return row;

@@ -14,6 +14,7 @@
 
 namespace counterpoint::model {
 
+struct DriftWithout;
 using StepPtr = std::shared_ptr<const compute::Step>;
 
 struct Trace {
@@ -31,6 +32,7 @@ struct Trace {
     std::shared_ptr<LogitStore> store;
     std::shared_ptr<const compute::Tokenizer> tokenizer;
     std::shared_ptr<const compute::PriorSet> priors;  ///< of `session` with this tokenizer; null: none
+    std::shared_ptr<const DriftWithout> driftWithout;  ///< of the prior that is looked at, once it is known
     std::optional<compute::Position> flip;  ///< first position where the present dials would draw another token (R3)
     std::string stop;                       ///< "eos|limit|context|user|error", "" while running
     std::optional<compute::TokenId> stopId;

@@ -218,7 +218,7 @@ void PriorDetail::refresh() {
     readContext(prior);
     const auto* member = table.member(m_prior);
     m_entries->read(member == nullptr ? nullptr : member->factor, table.set(), m_document.tokenizer().get());
-    m_entries->count(table.tally().of(prior.name));
+    m_entries->count(table.tally(m_prior));
     QStringList from;
     if (!prior.source.empty()) from << tr("Source: %1").arg(shortened(prior.source, kHoverLetters));
     if (!prior.merged.empty()) {
@@ -246,7 +246,7 @@ void PriorDetail::readContext(const Prior& prior) {
     const auto& bank = m_document.session().priors[static_cast<std::size_t>(m_panel.bank())].content;
     m_when->read(prior.when,
                  bank ? std::span<const compute::Feature>(bank->features) : std::span<const compute::Feature>());
-    const std::size_t hits = m_panel.table().tally().of(prior.name).hits;
+    const std::size_t hits = m_panel.table().tally(m_prior).hits;
     m_contextText->setText(
         tr("%1; hits in this trace: %2").arg(breakable(told(compute::describe(prior.when))), QString::number(hits)));
 }
@@ -263,7 +263,7 @@ void PriorDetail::readCursor() {
         said = tr("It was not in the rack when this trace was composed.");
     } else if (const std::string idle = model::whyIdle(*member); !idle.empty()) {
         said = tr("It does not act: %1.").arg(words(idle));
-    } else if (!model::matched(*step, view.prior)) {
+    } else if (!model::matched(*step, *member)) {
         said = tr("Position %1: it does not match.").arg(step->position);
     } else {
         try {

@@ -118,7 +118,7 @@ std::vector<std::size_t> PriorsTable::ordered() const {
     if (!m_words.isEmpty() || m_matchedOnly)
         std::erase_if(order, [this](std::size_t i) {
             const compute::Prior& p = prior(i);
-            if (m_matchedOnly && m_tally.of(p.name).hits == 0) return true;
+            if (m_matchedOnly && tally(i).hits == 0) return true;
             const QString all = words(p.name + '\n' + p.kind + '\n' + p.task + '\n' + p.source);
             return !std::all_of(m_words.begin(), m_words.end(),
                                 [&](const QString& word) { return all.contains(word, Qt::CaseInsensitive); });

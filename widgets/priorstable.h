@@ -36,7 +36,10 @@ class PriorsTable : public QAbstractTableModel {
     /// nullptr where the set is not built of this bank.
     const compute::PriorSet::Member* member(std::size_t index) const;
     const model::PriorSetPtr& set() const { return m_set; }
-    const model::PriorTally& tally() const { return m_tally; }
+    /// What it did on the trace.
+    const model::PriorTally::Of& tally(std::size_t index) const {
+        return m_tally.of(static_cast<std::size_t>(m_bank), prior(index).name);
+    }
     /// Why a prior does not act as it is written; empty: it does.
     QStringList problems(std::size_t index) const;
     /// One line on its η: where it comes from.

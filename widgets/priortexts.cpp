@@ -17,7 +17,7 @@ QStringList PriorsTable::problems(std::size_t index) const {
             if (const std::string& why = m_set->contexts().problem(m->context); !why.empty()) all << told(why);
         for (const std::string& sentence : m->factor->problems) all << told(sentence);
     }
-    const model::PriorTally::Of& of = m_tally.of(prior(index).name);
+    const model::PriorTally::Of& of = tally(index);
     if (of.bounded > 0)
         all << tr("Its pattern takes too long at %1 steps of this trace: there it was stopped and does not match.")
                    .arg(of.bounded);
@@ -58,9 +58,9 @@ double PriorsTable::number(std::size_t index, int column) const {
         case Support:
             return m == nullptr ? none : static_cast<double>(m->factor->tokens.size());
         case Hits:
-            return static_cast<double>(m_tally.of(p.name).hits);
+            return static_cast<double>(tally(index).hits);
         case Effect:
-            return m_tally.of(p.name).effect();
+            return tally(index).effect();
         default:
             return none;
     }

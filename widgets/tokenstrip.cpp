@@ -130,7 +130,9 @@ bool TokenStrip::isMarked(int index) const {
     const model::View& view = m_document.view();
     if (trace == nullptr || view.priorBank < 0 || view.prior.empty()) return false;
     const compute::Step* step = trace->at(index);
-    return step != nullptr && model::matched(*step, view.prior);
+    if (step == nullptr || step->matchedPriors.empty()) return false;
+    const compute::PriorSet::Member* prior = model::shownPrior(*trace, view);
+    return prior != nullptr && model::matched(*step, *prior);
 }
 
 QColor TokenStrip::inkOf(const TokenRun& run, bool given) {

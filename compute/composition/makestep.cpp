@@ -67,7 +67,7 @@ Step makeStep(const Recipe& recipe, std::span<const PriorTerm> priors, const Sou
         listed += std::exp(static_cast<double>(step.top.back().temperature));
     }
     step.tailProb = listed < 1 ? 1 - listed : 0;
-    for (const PriorTerm& prior : priors) step.matchedPriors.emplace_back(prior.name);
+    for (const PriorTerm& prior : priors) step.matchedPriors.push_back({prior.bank, std::string(prior.name)});
     return step;
 }
 

@@ -57,6 +57,7 @@ struct PriorTerm {
     double eta = 0;
     std::span<const TokenId> tokens;
     std::span<const double> delta;
+    std::size_t bank = 0;  ///< which one of the rack; within it a name is one prior's
 };
 
 struct Recipe {

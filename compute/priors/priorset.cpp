@@ -141,7 +141,7 @@ void PriorSet::terms(std::span<const std::size_t> members, std::vector<PriorTerm
     out.clear();
     for (const std::size_t i : members) {
         const Member& m = m_members[i];
-        out.push_back({m.prior->name, m.weight, m.factor->tokens, m.factor->delta});
+        out.push_back({m.prior->name, m.weight, m.factor->tokens, m.factor->delta, m.bank});
     }
 }
 

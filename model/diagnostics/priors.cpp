@@ -6,6 +6,7 @@
 #include "compute/error.h"
 #include "compute/printable.h"
 #include "model/banks.h"
+#include "model/driftwithout.h"
 #include "model/diagnostics/families.h"
 #include "model/shownnumber.h"
 
@@ -18,10 +19,9 @@ using compute::TokenId;
 const PriorSet::Member* shownPrior(const Trace& trace, const View& view) {
     if (!trace.priors || view.priorBank < 0 || view.prior.empty()) return nullptr;
     const PriorSet::Member* namesake = nullptr;
-    for (const PriorSet::Member& m : trace.priors->members()) {
-        if (m.prior->name != view.prior) continue;
-        if (m.bank == static_cast<std::size_t>(view.priorBank)) return &m;
-        namesake = &m;  // banks were moved in the rack since
+    for (const PriorSet::Member* m : trace.priors->named(view.prior)) {
+        if (m->bank == static_cast<std::size_t>(view.priorBank)) return m;
+        namesake = m;  // banks were moved in the rack since
     }
     return namesake;
 }
@@ -32,8 +32,10 @@ std::string whyIdle(const PriorSet::Member& prior) {
                                         : "it is off, its weight is 0, or its context cannot match";
 }
 
-bool matched(const Step& step, const std::string& prior) {
-    return std::find(step.matchedPriors.begin(), step.matchedPriors.end(), prior) != step.matchedPriors.end();
+bool matched(const Step& step, const PriorSet::Member& prior) {
+    return std::any_of(
+        step.matchedPriors.begin(), step.matchedPriors.end(),
+        [&](const compute::PriorName& name) { return name.bank == prior.bank && name.name == prior.prior->name; });
 }
 
 double addedTo(const Trace& trace, const PriorSet::Member& prior, TokenId token) {
@@ -97,7 +99,7 @@ PlotData priorEffect(const Trace& trace, const View& view) {
     s.colour = -2;
     std::size_t hits = 0;
     for (const StepPtr& step : trace.steps) {
-        const bool here = matched(*step, view.prior);
+        const bool here = matched(*step, *prior);
         hits += here ? 1 : 0;
         s.x.push_back(static_cast<double>(step->position));
         s.y.push_back(here && step->token != compute::kNoToken ? addedTo(trace, *prior, step->token) : 0);
@@ -107,10 +109,25 @@ PlotData priorEffect(const Trace& trace, const View& view) {
                      (prior->acts ? " matches nowhere in this trace." : " does not act: " + whyIdle(*prior) + '.');
         return plot;
     }
+    plot.series.push_back(std::move(s));
     plot.cursorX = static_cast<double>(view.cursor);
     if (trace.flip) plot.flipX = static_cast<double>(*trace.flip);
+    plot.y2.title = "Drift (nats)";
+    Series drift;
+    drift.secondAxis = true;
+    drift.x = plot.series.front().x;
+    if (isOf(trace.driftWithout.get(), trace, *prior)) {  // it comes a little later
+        drift.name = "drift without it";
+        drift.colour = 2;
+        drift.y = trace.driftWithout->drift;
+        plot.series.push_back(drift);
+        drift.y.clear();
+    }
+    drift.name = "drift with it";
+    drift.colour = -1;
+    for (const StepPtr& step : trace.steps) drift.y.push_back(step->diagnostics.drift);
+    plot.series.push_back(std::move(drift));
     plot.note = "matched " + std::to_string(hits) + " of " + std::to_string(trace.steps.size()) + " positions";
-    plot.series.push_back(std::move(s));
     try {
         const TokenId token = shownToken(trace, view);
         const WithAndWithout at = withAndWithout(trace, *prior, view.cursor, token);

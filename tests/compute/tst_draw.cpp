@@ -297,7 +297,7 @@ class TestDraw : public QObject {
         QCOMPARE(step.revision, 42u);
         QCOMPARE(step.keptCount, 3);
         QCOMPARE(step.top.size(), 20u);
-        QCOMPARE(step.matchedPriors, (std::vector<std::string>{"gentle"}));
+        QCOMPARE(step.matchedPriors, (std::vector<PriorName>{{0, "gentle"}}));
         QCOMPARE(step.drawn, plainDraw(r, stages, 17));
         QCOMPARE(step.token, step.drawn);
         double mass = step.tailProb;

@@ -100,7 +100,7 @@ inline Trace priorTrace() {
     trace.priors = model::priorSetOf(trace.session, trace.tokenizer.get(), 6);
     for (const std::size_t i : {0, 2}) {
         auto step = std::make_shared<compute::Step>(*trace.steps[i]);
-        step->matchedPriors = {"nudge"};
+        step->matchedPriors = {{0, "nudge"}};
         trace.steps[i] = step;
     }
     return trace;

@@ -229,41 +229,44 @@ class TestBankEdit : public QObject {
     /// η = log 3, Δ = 2 and τ = 0.5: 4 log 3 where the token is in the support, 0 where it is not.
     void theTallyCountsOncePerStep() {
         Session s = sessionOf({prior("a", {{1, 2}}), prior("b", {{7, 1}})});
-        s.priors.push_back(sessionOf({prior("a", {{4, 2}})}).priors[0]);  // another "a", that does not act
+        s.priors.push_back(sessionOf({prior("a", {{4, 1}})}).priors[0]);  // another "a"
         s.priors.back().bank = "other.bank.json";
-        s.priors.back().enabled = false;
         Trace trace;
         trace.id = 3;
         trace.session = s;
         trace.session.decoding.temperature = 0.5;
         trace.priors = priorSetOf(s, nullptr, 10);
-        const auto step = [&](Position p, TokenId token, std::vector<std::string> matched) {
+        const auto step = [&](Position p, TokenId token, std::vector<compute::PriorName> matched) {
             auto made = std::make_shared<compute::Step>();
             made->position = p;
             made->token = token;
             made->matchedPriors = std::move(matched);
             trace.steps.push_back(std::move(made));
         };
-        step(1, 1, {"a"});
-        step(2, 4, {"a", "b"});
+        step(1, 1, {{0, "a"}});
+        step(2, 4, {{0, "a"}, {0, "b"}, {1, "a"}});
         PriorTally tally;
         QVERIFY(tally.follow(&trace));
         QVERIFY(!tally.follow(&trace));
         step(3, 1, {});
         QVERIFY(!tally.wouldRecount(&trace));
         QVERIFY(tally.follow(&trace));
-        QCOMPARE(tally.of("a").hits, 2u);
-        QCOMPARE(tally.of("b").hits, 1u);
-        QVERIFY(std::abs(tally.of("a").effect() - 2 * std::log(3.0)) < 1e-12);
-        QVERIFY(std::isnan(tally.of("none").effect()));
-        QCOMPARE(tally.of("a").tokens, (std::unordered_map<TokenId, std::size_t>{{1, 1}}));  // where it matched
-        QVERIFY(tally.of("b").tokens.empty() && tally.of("none").tokens.empty());
+        QCOMPARE(tally.of(0, "a").hits, 2u);
+        QCOMPARE(tally.of(1, "a").hits, 1u);  // each its own, whatever its name
+        QCOMPARE(tally.of(0, "b").hits, 1u);
+        QCOMPARE(tally.of(1, "b").hits + tally.of(2, "a").hits, 0u);
+        QVERIFY(std::abs(tally.of(0, "a").effect() - 2 * std::log(3.0)) < 1e-12);
+        QVERIFY(std::abs(tally.of(1, "a").effect() - 2 * std::log(3.0)) < 1e-12);
+        QCOMPARE(tally.of(1, "a").tokens, (std::unordered_map<TokenId, std::size_t>{{4, 1}}));
+        QVERIFY(std::isnan(tally.of(0, "none").effect()));
+        QCOMPARE(tally.of(0, "a").tokens, (std::unordered_map<TokenId, std::size_t>{{1, 1}}));  // where it matched
+        QVERIFY(tally.of(0, "b").tokens.empty() && tally.of(0, "none").tokens.empty());
         trace.steps[0] = std::make_shared<compute::Step>(*trace.steps[1]);
         QVERIFY(tally.wouldRecount(&trace));
         QVERIFY(tally.follow(&trace));
-        QCOMPARE(tally.of("b").hits, 2u);
+        QCOMPARE(tally.of(0, "b").hits, 2u);
         QVERIFY(tally.follow(nullptr));
-        QCOMPARE(tally.of("a").hits, 0u);
+        QCOMPARE(tally.of(0, "a").hits, 0u);
     }
 };
 

@@ -2,7 +2,9 @@
 #include <QTest>
 
 #include "compute/error.h"
+#include "model/diagnostics.h"
 #include "model/document.h"
+#include "model/driftwithout.h"
 #include "tests/model/bankfolder.h"
 #include "tests/support/fixture.h"
 #include "tests/support/patience.h"
@@ -106,6 +108,43 @@ class TestDocumentBanks : public QObject {
         QVERIFY(!doc.bankModified(0));
     }
 
+    /// The prior that is looked at gets its drift of every position, again after a dial was moved; not while it decodes.
+    void driftWithoutThePriorLookedAt() {
+        const Folder folder;
+        Document doc(nullptr, opener(three()));
+        openSaved(doc, folder.session());
+        doc.generate();
+        WAIT_UNTIL(!doc.busy());
+        QVERIFY(doc.trace()->driftWithout == nullptr);
+        View view = doc.view();
+        view.priorBank = 0;
+        view.prior = "always";
+        doc.setView(view);
+        const auto known = [&] {
+            const Trace& trace = *doc.trace();
+            const auto* prior = shownPrior(trace, doc.view());
+            return !doc.busy() && prior != nullptr && isOf(trace.driftWithout.get(), trace, *prior);
+        };
+        WAIT_UNTIL(known());
+        QCOMPARE(doc.plot("prior_effect").series.size(), std::size_t{3});
+        const std::vector<double> before = doc.trace()->driftWithout->drift;
+        QVERIFY(before.at(5) != doc.trace()->steps[5]->diagnostics.drift);
+        Session moved = doc.session();
+        moved.specialists[0].weight = 0.25;
+        doc.setSession(moved);
+        WAIT_UNTIL(known());
+        QVERIFY(doc.trace()->driftWithout->drift != before);
+        doc.undo();
+        WAIT_UNTIL(known());
+        QCOMPARE(doc.trace()->driftWithout->drift, before);
+        view.prior = "after b";
+        doc.setView(view);
+        WAIT_UNTIL(known());
+        doc.stepOnce();
+        WAIT_UNTIL(known());
+        QCOMPARE(doc.trace()->driftWithout->steps.size(), doc.trace()->steps.size());
+    }
+
     void aBankIsAdded() {
         const Folder folder;
         Document doc(nullptr, opener(three()));
@@ -125,7 +164,7 @@ class TestDocumentBanks : public QObject {
         doc.undo();
         doc.generate();
         WAIT_UNTIL(!doc.busy());
-        QCOMPARE(doc.trace()->steps.front()->matchedPriors.front(), std::string("always"));
+        QCOMPARE(doc.trace()->steps.front()->matchedPriors.front().name, std::string("always"));
     }
 
     void savedIsSaved() {

@@ -2,6 +2,7 @@
 // nothing, and that the view keeps which one it is.
 
 #include "model/bankedit.h"
+#include "model/driftwithout.h"
 #include "tests/model/traces.h"
 #include "tests/support/fixture.h"
 
@@ -37,6 +38,58 @@ class TestPriorDiagnostics : public QObject {
         QCOMPARE(both.with, drift(trace));
         QCOMPARE(both.without, drift(storedTrace()));
         QVERIFY(both.with != both.without && both.token > both.tokenWithout);
+    }
+
+    /// Drift without the prior, of every position: where it matched as the rows composed without it, else the same.
+    void driftWithoutIt() {
+        Trace trace = priorTrace();
+        const compute::PriorSet::Member& prior = *shownPrior(trace, nudged(1));
+        const DiagnosticRow& row = diagnostic("prior_effect");
+        QCOMPARE(row.make(trace, nudged(1)).series.size(), std::size_t{2});  // until it is known
+        int compositions = 0;
+        trace.driftWithout = driftWithout(driftQuestion(trace, prior), [&] { ++compositions; }, {});
+        QCOMPARE(compositions, 1);
+        const PlotData plot = row.make(trace, nudged(1));
+        QCOMPARE(plot.series.size(), std::size_t{3});
+        QVERIFY(plot.series[1].name == "drift without it" && plot.series[2].name == "drift with it");
+        for (std::size_t i = 0; i < trace.steps.size(); ++i) {
+            const compute::Step& step = *trace.steps[i];
+            QCOMPARE(plot.series[2].y[i], step.diagnostics.drift);
+            const bool here = matched(step, prior);
+            if (here && trace.store->row(step.position, 0).empty()) {
+                QVERIFY(std::isnan(plot.series[1].y[i]));
+                continue;
+            }
+            const double wanted = here ? withAndWithout(trace, prior, step.position, 3).without : step.diagnostics.drift;
+            QVERIFY2(std::abs(plot.series[1].y[i] - wanted) < 1e-6 * (1 + std::abs(wanted)), qPrintable(QString::number(i)));
+        }
+        QVERIFY(isOf(trace.driftWithout.get(), trace, prior));
+        trace.steps[1] = std::make_shared<compute::Step>(*trace.steps[1]);  // composed again
+        QVERIFY(!isOf(trace.driftWithout.get(), trace, prior));
+        QCOMPARE(row.make(trace, nudged(1)).series.size(), std::size_t{2});
+        std::stop_source stop;
+        stop.request_stop();
+        QVERIFY(driftWithout(driftQuestion(trace, prior), [] {}, stop.get_token()) == nullptr);
+    }
+
+    /// Two banks with a prior of one name: each is shown where it matched itself.
+    void namesakes() {
+        Trace trace = priorTrace();
+        BankEntry second = trace.session.priors[0];
+        second.bank = "second.bank.json";
+        trace.session.priors.push_back(second);
+        trace.priors = priorSetOf(trace.session, trace.tokenizer.get(), 6);
+        auto step = std::make_shared<compute::Step>(*trace.steps[2]);
+        step->matchedPriors = {{1, "nudge"}};
+        trace.steps[2] = step;
+        View view = nudged(1);
+        const auto note = [&] { return QString::fromStdString(diagnostic("prior_effect").make(trace, view).note); };
+        QVERIFY2(note().contains("matched 1 of 4"), qPrintable(note()));
+        QVERIFY(matched(*trace.steps[0], *shownPrior(trace, view)));
+        QVERIFY(!matched(*trace.steps[2], *shownPrior(trace, view)));
+        view.priorBank = 1;
+        QVERIFY(!matched(*trace.steps[0], *shownPrior(trace, view)));
+        QVERIFY(matched(*trace.steps[2], *shownPrior(trace, view)));
     }
 
     void aPriorThatDoesNothingSaysWhy() {

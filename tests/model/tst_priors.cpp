@@ -63,8 +63,8 @@ class TestPriors : public QObject {
             const bool b = tokens[static_cast<std::size_t>(step->position) - 1] == 3 + 'b';
             std::map<TokenId, double> push{{110, kNine}, {111, kNine}, {120, -kNine}};
             if (b) push[3 + 'c'] += 0.5 * kFour;
-            std::vector<std::string> names{"always"};
-            if (b) names.push_back("after b");
+            std::vector<compute::PriorName> names{{0, "always"}};
+            if (b) names.push_back({0, "after b"});
             after += b ? 1 : 0;
             QCOMPARE(step->matchedPriors, names);
             const double wanted = byHand(said.started[0], recipe, step->position, step->token, push);
@@ -92,7 +92,7 @@ class TestPriors : public QObject {
             return std::ranges::count_if(notices,
                                          [&](const auto& one) { return one.find(words) != std::string::npos; });
         };
-        QCOMPARE(said("Prior 'slow': its pattern took too many steps at"), 1);
+        QCOMPARE(said("Prior 'slow' of bank 'letters.bank.json': its pattern took too many steps at"), 1);
         QCOMPARE(said("it has no prior 'nobody'"), 1);
         QCOMPARE(said("override"), 1);
         for (const double weight : {1.0, 0.0}) {  // the same bank again
@@ -143,7 +143,7 @@ class TestPriors : public QObject {
         QCOMPARE(said.steps.size(), std::size_t{8});
         for (std::size_t i = 0; i < said.steps.size(); ++i) {
             const auto& names = said.steps[i]->matchedPriors;
-            QCOMPARE(std::find(names.begin(), names.end(), "always") != names.end(), i < 6);
+            QCOMPARE(std::find(names.begin(), names.end(), compute::PriorName{0, "always"}) != names.end(), i < 6);
         }
     }
 
@@ -169,7 +169,7 @@ class TestPriors : public QObject {
         for (const Recomposed& part : after.recomposed) {
             QVERIFY(part.priors != nullptr);
             for (const StepPtr& step : part.steps) {
-                QCOMPARE(step->matchedPriors, (std::vector<std::string>{"always", "doubtful"}));
+                QCOMPARE(step->matchedPriors, (std::vector<compute::PriorName>{{0, "always"}, {0, "doubtful"}}));
                 if (step->token == kNoToken) continue;
                 const double wanted = byHand(said.started[0], recipe, step->position, step->token,
                                              {{110, -0.5}, {111, -0.5}, {120, 0.5}, {112, 1.0}});
