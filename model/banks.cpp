@@ -6,6 +6,7 @@
 
 #include "compute/error.h"
 #include "compute/files/jsonreader.h"
+#include "compute/priors/mosteta.h"
 
 namespace counterpoint::model {
 
@@ -48,7 +49,8 @@ compute::PriorOverrides readOverrides(const OrderedJson& overrides, const std::s
         compute::JsonReader reader(json, where + ", \"" + name + "\"");
         PriorOverride one;
         if (const auto eta = reader.takeNonNull("eta")) {
-            if (!eta->is_number() || !std::isfinite(eta->get<double>())) reader.fail("eta", "a finite number, or null", *eta);
+            if (!eta->is_number() || !(std::abs(eta->get<double>()) <= compute::kMostEta))
+                reader.fail("eta", "a number from -1000000 to 1000000, or null", *eta);
             one.eta = eta->get<double>();
         }
         if (const auto enabled = reader.takeNonNull("enabled")) {

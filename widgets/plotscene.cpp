@@ -124,7 +124,9 @@ void paintMarkers(QPainter& painter, const Scene& scene, const Frame& frame) {
     };
     if (!scene.categories() && !scene.look.paper) {
         if (scene.hoverX) line(*scene.hoverX, scene.pen(t.line, 1));
-        if (scene.cursorX >= 0) line(scene.cursorX, scene.pen(t.accent, 1));
+        // Among bars it would be read as one of them.
+        const bool bars = std::ranges::any_of(scene.plot.series, [](const Series& s) { return s.kind == SeriesKind::Bars; });
+        if (scene.cursorX >= 0) line(scene.cursorX, scene.pen(t.accent, 1, bars ? Qt::DotLine : Qt::SolidLine));
     }
     if (scene.plot.flipX < 0) return;
     line(scene.plot.flipX - 0.5, scene.pen(t.quiet, 1, Qt::DashLine));

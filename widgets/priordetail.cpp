@@ -10,6 +10,7 @@
 #include <array>
 
 #include "compute/error.h"
+#include "compute/priors/mosteta.h"
 #include "widgets/attempt.h"
 #include "widgets/icons.h"
 #include "widgets/numbertable.h"
@@ -23,7 +24,7 @@ namespace {
 using compute::Context;
 using compute::Prior;
 
-constexpr double kMostEtaShown = 5, kMostEtaTyped = 1e6, kMostDeltaTyped = 1e6;
+constexpr double kMostEtaShown = 5, kMostDeltaTyped = 1e6;
 constexpr int kDetailWidth = 268, kEtaDecimals = 3;
 constexpr std::array kPolicies = {compute::Policy::ExactId, compute::Policy::SingleToken,
                                   compute::Policy::SingleTokenSpace, compute::Policy::FirstToken,
@@ -125,8 +126,8 @@ void PriorDetail::makeWeights(QFormLayout& form) {
     m_eta = new ValueSlider(tr("η"), {.minimum = 0,
                                       .maximum = kMostEtaShown,
                                       .step = 0.01,
-                                      .fieldMinimum = -kMostEtaTyped,
-                                      .fieldMaximum = kMostEtaTyped,
+                                      .fieldMinimum = -compute::kMostEta,
+                                      .fieldMaximum = compute::kMostEta,
                                       .integer = false,
                                       .logarithmic = false,
                                       .slider = true});

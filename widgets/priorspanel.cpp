@@ -107,7 +107,7 @@ QWidget* PriorsPanel::makeSearchLine() {
     row->addWidget(m_search, 1);
     m_matched = new QToolButton;
     m_matched->setObjectName(QStringLiteral("priors.matched"));
-    m_matched->setText(tr("Matched"));
+    m_matched->setText(tr("Matched only"));
     m_matched->setAccessibleName(tr("Only priors that matched"));
     m_matched->setToolTip(tr("Shows only the priors that matched in the present trace"));
     m_matched->setCheckable(true);
@@ -208,7 +208,9 @@ void PriorsPanel::readBank() {
 
 void PriorsPanel::countRows() {
     const std::size_t shown = static_cast<std::size_t>(m_table.rowCount()), all = m_table.total();
-    m_count->setText(shown == all ? QString::number(all) : tr("%1 of %2").arg(shown).arg(all));
+    m_count->setText(shown < all  ? tr("%1 of %2").arg(shown).arg(all)
+                     : all == 1 ? tr("1 prior")
+                                : tr("%1 priors").arg(all));
     m_count->setToolTip(tr("Priors shown, and how many the bank has"));
     const bool loading = bank() >= 0 && !m_document.session().priors[static_cast<std::size_t>(bank())].content &&
                          m_document.bankProblem(static_cast<std::size_t>(bank())).empty();

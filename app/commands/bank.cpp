@@ -35,7 +35,7 @@ struct OpenBank {
 };
 
 /// A line for each prior that has a problem, up to some.
-void tellProblems(const OpenBank& open) {
+void tellProblems(const std::string& file, const OpenBank& open) {
     constexpr std::size_t kMost = 20;
     std::vector<std::string> lines;
     std::size_t more = 0;
@@ -49,13 +49,13 @@ void tellProblems(const OpenBank& open) {
         if (!line.starts_with("prior '")) line = "prior '" + compute::shortened(prior.name) + "': " + line;
         if (prior.problems.size() > 1)
             line += " (" + std::to_string(prior.problems.size() - 1) + " more, see \"problems\" of bank report)";
-        lines.push_back(line);
+        lines.push_back(file + ", " + line);
     }
-    if (more > 0) lines.push_back(std::to_string(more) + " more priors have problems");
+    if (more > 0) lines.push_back(file + ": " + std::to_string(more) + " more priors have problems");
     tell("warning", lines);
 }
 
-/// What the priors of `bank` become. `tokenizer`: null: ids alone can be used. Error where nothing can.
+/// What the priors of `bank` become. `tokenizer`: null: ids alone can be used. Error where there are some and none can.
 OpenBank resolved(const std::string& file, model::BankPtr bank, std::shared_ptr<const compute::Tokenizer> tokenizer,
                   std::int64_t vocabulary = -1) {
     OpenBank open;
@@ -64,17 +64,18 @@ OpenBank resolved(const std::string& file, model::BankPtr bank, std::shared_ptr<
     open.ids = model::idsFor(*open.bank, open.tokenizer.get(), vocabulary);
     open.priors = model::oneBitOfPriors(*open.bank, open.ids);
     const bool usable = std::ranges::any_of(open.priors, [](const auto& prior) { return prior.support > 0; });
-    if (!usable) {
-        std::string found = "no priors";
+    if (!usable && !open.priors.empty()) {
+        std::string found;
         for (std::size_t i = open.priors.size(); i-- > 0;)
             if (const auto& problems = open.priors[i].problems; !problems.empty()) found = problems.front();
-        const bool blind = open.tokenizer == nullptr && !open.priors.empty();
+        const bool blind = open.tokenizer == nullptr;
         throw compute::Error({.where = file,
                               .what = "no prior of the bank can be used",
                               .found = std::move(found),
                               .advice = blind ? "texts become tokens with --tokenizer DIR" : ""});
     }
-    tellProblems(open);
+    if (open.priors.empty()) tell("warning", {file + ": the bank has no priors"});
+    tellProblems(file, open);
     return open;
 }
 
@@ -308,8 +309,9 @@ int bankCompressCommand(const Arguments& arguments) {
                               .found = ids.tokenizer->fingerprint(),
                               .advice = "compress it with the tokenizer that it was made for"});
     if (out.extension() != ".safetensors")
-        tell("notice",
-             {out.string() + " is written as JSON; \"bytes\" are those of the same bank as .bank.safetensors"});
+        tell("notice", {out.string() +
+                        " is written as JSON; \"bytes\" of a level are those of the same bank as .bank.safetensors, "
+                        "and those of the file stand under \"file\""});
     input.options = options;
     ProgressLine line;
     const auto report = compressionReport(
@@ -320,16 +322,18 @@ int bankCompressCommand(const Arguments& arguments) {
     std::size_t lost = 0;
     for (const model::PriorOneBit& prior : report->priors) lost += prior.acts ? prior.unread : 0;
     if (lost > 0)
-        tell("warning",
-             {out.string() + " holds ids alone: " +
-              (lost == 1 ? "an entry that became no token is" : std::to_string(lost) + " entries that became no token are") +
-              " not in it"});
-    if (report->levels.back().bank->priors.empty())
+        tell("warning", {out.string() + " holds ids alone: " +
+                         (lost == 1 ? "an entry that became no token is"
+                                    : std::to_string(lost) + " entries that became no token are") +
+                         " not in it"});
+    if (report->levels.back().bank->priors.empty() && !report->priors.empty())
         tell("warning", {out.string() + " has no priors: they agree on no token at level " +
                          std::to_string(options.level) + "; a lower --level keeps some"});
     OrderedJson levels = OrderedJson::array();
     for (const model::CompressionLevel& level : report->levels) levels.push_back(json(level));
-    OrderedJson all = {{"levels", std::move(levels)}};
+    // What stands there now: JSON may be larger than the bank that it was, where "bytes" are of .bank.safetensors.
+    OrderedJson all = {{"levels", std::move(levels)},
+                       {"file", {{"path", out.string()}, {"bytes", std::filesystem::file_size(out)}}}};
     if (measured) all["trace"] = {{"session", session}, {"positions", report->positions}, {"matched", report->matched}};
     print(all);
     return 0;

@@ -79,6 +79,8 @@ class Builder {
         if (e.id == kOverflow) fail("a number is too large for a 64-bit float", "found " + token, {});
         if (m_text.find_first_not_of(" \t\r\n") == std::string_view::npos)
             fail("the file is empty, not JSON", "", "copy or write it again");
+        if (message.find("ill-formed UTF-8") != std::string_view::npos)
+            fail("a text in it is not UTF-8", "", "save the file again as UTF-8", e.what());
         const bool cut = message.find("unexpected end of input") != std::string_view::npos ||
                          message.find("missing closing quote") != std::string_view::npos;
         fail(cut ? "the JSON ends too early" : "this is not JSON",

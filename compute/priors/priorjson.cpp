@@ -1,11 +1,13 @@
 // One prior <-> JSON (SPEC.md 2). What cannot be read makes that prior unusable, and it is saved again as it stood.
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <unordered_set>
 
 #include "compute/files/jsonreader.h"
 #include "compute/priors/bankparts.h"
+#include "compute/priors/mosteta.h"
 
 namespace counterpoint::compute {
 namespace {
@@ -169,8 +171,10 @@ Prior read(const OrderedJson& json, const std::string& where, UnknownKeys& unkno
     }
     if (const auto v = reader.takeNonNull("when")) prior.when = readContext(*v, where + ", \"when\"");
     if (const auto v = reader.takeNonNull("eta")) {
-        if (!v->is_number()) throw reader.notANumber("eta", "a finite number or null", *v);
+        const char* expected = "a number from -1000000 to 1000000, or null";
+        if (!v->is_number()) throw reader.notANumber("eta", expected, *v);
         prior.eta = v->get<double>();
+        if (!(std::abs(*prior.eta) <= kMostEta)) reader.fail("eta", expected, *v);
     }
     reader.boolean("enabled", prior.enabled);
     reader.string("source", prior.source);

@@ -80,7 +80,8 @@ class TestBankCommand : public QObject {
         COMPARE_CODE(finished, 0);
         QCOMPARE(finished.errorLines(), 1);  // a quality of 1 makes η infinite
         QVERIFY2(
-            finished.err.startsWith("counterpoint: warning: prior 'certain'") && finished.err.count("'certain'") == 1,
+            finished.err.startsWith("counterpoint: warning: " + path("a.bank.json").toUtf8() + ", prior 'certain'") &&
+                finished.err.count("'certain'") == 1,
             finished.err.constData());
         const Json json = Json::parse(finished.out.toStdString());
         QVERIFY(json["name"] == Json("a bank"));
@@ -278,7 +279,8 @@ class TestBankCommand : public QObject {
         refused(path("none.session.json"), "none.session.json");
         // Before anything is decoded: a bank that is not there, a folder to write in that is not.
         const QStringList on{QStringLiteral("--session"), session("w.bank.json")};
-        const Finished none = compress(path("none.bank.json"), out, on), nowhere = compress(file, path("no/w.bank.json"), on);
+        const Finished none = compress(path("none.bank.json"), out, on),
+                       nowhere = compress(file, path("no/w.bank.json"), on);
         COMPARE_CODE(none, 1);
         QVERIFY2(none.err.contains("none.bank.json: ") && none.err.contains("no such file"), none.err.constData());
         COMPARE_CODE(nowhere, 1);
@@ -320,8 +322,10 @@ class TestBankCommand : public QObject {
         COMPARE_CODE(compress(file, path("e1.bank.json"), demoTokenizer()), 0);
         const Finished lossy = compress(file, path("e3.bank.json"));
         COMPARE_CODE(lossy, 0);
-        QVERIFY2(lossy.err.contains("holds ids alone: 2 entries that became no token are not in it"), lossy.err.constData());
-        const Json unread = {{"name", "unread"}, {"promote", {1}}, {"when", {{"kind", "regex"}, {"pattern", "(unclosed"}}}};
+        QVERIFY2(lossy.err.contains("holds ids alone: 2 entries that became no token are not in it"),
+                 lossy.err.constData());
+        const Json unread = {
+            {"name", "unread"}, {"promote", {1}}, {"when", {{"kind", "regex"}, {"pattern", "(unclosed"}}}};
         const Finished context = report(written("e4.bank.json", bankOf(Json::array({unread}))));
         COMPARE_CODE(context, 0);
         QVERIFY2(context.err.contains("missing closing parenthesis"), context.err.constData());
@@ -346,8 +350,6 @@ class TestBankCommand : public QObject {
         QTest::newRow("texts without a tokenizer")
             << QByteArray(R"({"format":"counterpoint.bank/1","priors":[{"name":"a","promote":["the"]}]})")
             << QByteArray("--tokenizer DIR");
-        QTest::newRow("no priors") << QByteArray(R"({"format":"counterpoint.bank/1","priors":[]})")
-                                   << QByteArray("no priors");
         QTest::newRow("no bank") << QByteArray(R"({"format":"counterpoint.session/1"})") << QByteArray("no bank");
         QTest::newRow("no JSON") << QByteArray("priors") << QByteArray("g.bank.json");
     }
@@ -362,6 +364,39 @@ class TestBankCommand : public QObject {
             QVERIFY2(finished.err.contains(said) && finished.out.isEmpty(), finished.err.constData());
         }
         QVERIFY(!QFileInfo::exists(path("g2.bank.json")));
+    }
+
+    /// A bank of nothing is reported as that, and stays that.
+    void noPriors() {
+        write(path("none.bank.json"), R"({"format":"counterpoint.bank/1","name":"none","priors":[]})");
+        const Finished told = report(path("none.bank.json"));
+        COMPARE_CODE(told, 0);
+        QCOMPARE(told.errorLines(), 1);
+        QVERIFY2(told.err.contains("none.bank.json: the bank has no priors"), told.err.constData());
+        const Json all = Json::parse(told.out.toStdString());
+        QVERIFY(all["name"] == Json("none") && all["priors"].empty());
+        for (const char* key : {"n", "alpha", "eta", "eta_raw", "paper_ratio", "squared_error"})
+            QVERIFY2(all["bank"][key].is_number() && all["bank"][key].get<double>() == 0, key);
+        QVERIFY(all["bank"]["bytes"].get<int>() > 0 && all["bank"]["exact_bytes"].get<int>() > 0);
+        const Finished made = compress(path("none.bank.json"), path("none2.bank.json"));
+        COMPARE_CODE(made, 0);
+        QVERIFY2(made.err.contains("has no priors"), made.err.constData());
+        QVERIFY(Json::parse(contents(path("none2.bank.json")).toStdString())["priors"].empty());
+    }
+
+    /// "bytes" of a level are those of .bank.safetensors; those of the file that was written stand beside them.
+    void bytesOfTheFile() {
+        const QString from = written("j.bank.json", idsBank());
+        for (const char* name : {"j1.bank.json", "j1.bank.safetensors"}) {
+            const Finished finished = compress(from, path(name), {QStringLiteral("--level"), QStringLiteral("1")});
+            COMPARE_CODE(finished, 0);
+            const Json all = Json::parse(finished.out.toStdString());
+            QCOMPARE(all["file"]["bytes"].get<qint64>(), QFileInfo(path(name)).size());
+            QCOMPARE(all["file"]["path"].get<std::string>(), path(name).toStdString());
+            const bool packed = QString::fromLatin1(name).endsWith(QStringLiteral(".safetensors"));
+            QVERIFY((all["file"]["bytes"] == all["levels"][1]["bytes"]) == packed);
+            QCOMPARE(finished.err.contains("written as JSON"), !packed);
+        }
     }
 
     void neverOverTheBankItself() {

@@ -110,7 +110,14 @@ class TestBadBank : public QObject, Scratch {
             "token\", "
             "the last two also \"… with a leading space\", found \"last token\").");
         bad("an infinite η", p("'eta':'inf'"),
-            "prior 'p', \"eta\": this is not a number (expected a finite number or null, found \"inf\").");
+            "prior 'p', \"eta\": this is not a number (expected a number from -1000000 to 1000000, or null, found "
+            "\"inf\").");
+        for (const char* eta : {"1e+300", "-1000001.0"})
+            bad(eta, p(("'eta':" + std::string(eta)).c_str()),
+                ("prior 'p', \"eta\": the value cannot be used (expected a number from -1000000 to 1000000, or null, "
+                 "found " +
+                 std::string(eta) + ").")
+                    .c_str());
         bad("enabled by a word", p("'enabled':'yes'"),
             "prior 'p', \"enabled\": the value cannot be used (expected true or false, found \"yes\").");
         bad("merged of numbers", p("'merged':[1]"),
@@ -151,7 +158,7 @@ class TestBadBank : public QObject, Scratch {
         bad("q a bare NaN", p("'quality':NaN"),
             "prior 'p', \"quality\": this is not a number (expected a number from 0 to 1, found NaN).");
         tooLarge("an η too large", p("'eta':1e999"),
-                 "prior 'p', \"eta\": this is not a number (expected a finite number or null, ");
+                 "prior 'p', \"eta\": this is not a number (expected a number from -1000000 to 1000000, or null, ");
         tooLarge("an entry too large", "{'name':'p','promote':[1,1e999]}",
                  "prior 'p', \"promote\": the value cannot be used (expected a list of texts and token ids, ");
         tooLarge("δ₊ too large", p("'delta_plus':1e999"),

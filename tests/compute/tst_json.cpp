@@ -74,7 +74,8 @@ class TestJson : public QObject {
         QTest::newRow("comma decimal") << QByteArray("{\n\n\"a\":0,75}")
                                        << "line 3: this is not JSON, near '75'; correct it there, or copy it again.";
         QTest::newRow("trailing text") << QByteArray("{} {}") << "this is not JSON";
-        QTest::newRow("invalid UTF-8") << QByteArray("\"\xFF\"") << "this is not JSON";
+        QTest::newRow("invalid UTF-8") << QByteArray("\"\xFF\"")
+                                       << "f.json, line 1: a text in it is not UTF-8; save the file again as UTF-8.";
         QTest::newRow("key twice") << QByteArray("{\"a\":1,\n\"a\":2}")
                                    << "line 2: the key 'a' stands twice in one object; keep one of the two.";
         QTest::newRow("key twice, deep") << QByteArray("[{\"b\":{\"a\":1,\"a\":2}}]") << "the key 'a' stands twice";

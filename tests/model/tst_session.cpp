@@ -59,7 +59,8 @@ class TestSession : public QObject {
         const OrderedJson json = toJson(s)["decoding"];
         int compared = 0;
         for (const compute::DialSpec& dial : compute::decodingDials()) {
-            if (dial.optional || (dial.kind != compute::DialKind::Real && dial.kind != compute::DialKind::Integer)) continue;
+            if (dial.optional || (dial.kind != compute::DialKind::Real && dial.kind != compute::DialKind::Integer))
+                continue;
             QVERIFY2(json[std::string(dial.id)].get<double>() == dial.initial, dial.id.data());
             ++compared;
         }
@@ -68,7 +69,8 @@ class TestSession : public QObject {
 
     // Without a name a specialist is called after its path, and what a terminal would obey is not in it.
     void namesOfTheirOwn() {
-        Session s = parse(R"({"format":"counterpoint.session/1","base":{"path":"m"},"specialists":[{"path":"x/ma\u001bth"},{"name":null,"path":"poetry.gguf"}]})");
+        Session s = parse(
+            R"({"format":"counterpoint.session/1","base":{"path":"m"},"specialists":[{"path":"x/ma\u001bth"},{"name":null,"path":"poetry.gguf"}]})");
         QCOMPARE(s.sourceNames(), (std::vector<std::string>{"base", "ma\\x1bth", "poetry"}));
     }
 
@@ -144,7 +146,8 @@ class TestSession : public QObject {
         row("/specialists/0/reference", "\"a\"", "its own reference");
         row("/specialists/1", "{\"name\":\"a\",\"path\":\"x\"}", "used twice");
         row("/priors", "[{}]", "\"bank\" is missing");
-        row("/base/path", "\"mo\\u0000del\"", "\"path\": there is a NUL character in the path, which no file's name can have");
+        row("/base/path", "\"mo\\u0000del\"",
+            "\"path\": there is a NUL character in the path, which no file's name can have");
         row("/specialists/0/tokenizer", "\"\\u0000\"", "a NUL character");
         row("/priors", "[{\"bank\":\"b\\u0000\"}]", "a NUL character");
         row("/priors", "[{\"bank\":\"b\",\"weight\":\"nan\"}]", "finite");
@@ -185,7 +188,8 @@ class TestSession : public QObject {
             QVERIFY2(error.find(says) != std::string::npos && error.find("1e999") != std::string::npos, error.c_str());
         }
         std::vector<std::string> warnings;
-        const Session session = parse(QByteArray::fromStdString(begin + R"("more":[1e999],"view":{"at":2e999}})"), &warnings);
+        const Session session =
+            parse(QByteArray::fromStdString(begin + R"("more":[1e999],"view":{"at":2e999}})"), &warnings);
         QCOMPARE(warnings.size(), std::size_t{1});
         const QTemporaryDir folder;
         const std::filesystem::path file = folder.filePath("s.session.json").toStdString();
@@ -197,11 +201,29 @@ class TestSession : public QObject {
         QVERIFY(again.unknown == session.unknown && again.view == session.view);
     }
 
+    /// An η that would make a sum of logits infinite is refused where it stands, not in the middle of a run.
+    void overridesOfEta() {
+        const auto error = [](const std::string& eta) {
+            const std::string text =
+                R"({"format":"counterpoint.session/1","base":{"path":"m"},"priors":[{"bank":"b","overrides":{"p":{"eta":)" +
+                eta + "}}}]}";
+            return errorOf([&] { (void)parse(QByteArray::fromStdString(text)); });
+        };
+        for (const char* eta : {"1000000", "-1e6", "null"}) QVERIFY2(error(eta).empty(), error(eta).c_str());
+        for (const char* eta : {"1000001", "-1e300", "\"much\""}) {
+            const std::string says = error(eta);
+            QVERIFY2(says.find("\"p\", \"eta\": the value cannot be used (expected a number from -1000000 to 1000000, "
+                               "or null, found ") != std::string::npos,
+                     says.c_str());
+        }
+    }
+
     void withoutABase() {
         std::vector<std::string> warnings;
         OrderedJson json = small();
         json.erase("base");
-        QVERIFY(errorOf([&] { (void)sessionFromJson(json, {}, warnings); }).find("\"base\" is missing") != std::string::npos);
+        QVERIFY(errorOf([&] { (void)sessionFromJson(json, {}, warnings); }).find("\"base\" is missing") !=
+                std::string::npos);
     }
 
     /// No file holds one, but a value can.

@@ -146,6 +146,33 @@ class TestPlotView : public QObject {
         QVERIFY(top(20) >= top(-1) + QFontMetricsF(qApp->font()).height() - 1);
     }
 
+    /// Among thin bars a whole line would be read as one of them.
+    void theCursorIsNoBar() {
+        const auto share = [](model::SeriesKind kind) {
+            PlotView view;
+            shown(view);
+            model::PlotData plot = tests::linePlot(std::vector<double>(40, 0.0));
+            plot.series.front().kind = kind;
+            const QImage without = (put(view, plot), view.grab().toImage());
+            plot.cursorX = 17;
+            const QImage with = (put(view, plot), view.grab().toImage());
+            const Range range = prepare(plot, false).y.range;
+            const int x = qRound(view.toPixel(17, range.lower).x());
+            const int top = qRound(view.toPixel(17, range.upper).y()) + 2;
+            const int bottom = qRound(view.toPixel(17, range.lower).y()) - 4;
+            int changed = 0;
+            for (int y = top; y < bottom; ++y) {
+                bool differs = false;
+                for (int dx = -1; dx <= 1; ++dx) differs = differs || with.pixel(x + dx, y) != without.pixel(x + dx, y);
+                changed += differs;
+            }
+            return static_cast<double>(changed) / (bottom - top);
+        };
+        const double line = share(model::SeriesKind::Line), bars = share(model::SeriesKind::Bars);
+        QVERIFY2(line > 0.95, qPrintable(QString::number(line)));
+        QVERIFY2(bars > 0.2 && bars < 0.8, qPrintable(QString::number(bars)));
+    }
+
     void aClickPicksThePosition() {
         PlotView view;
         shown(view);
