@@ -76,7 +76,10 @@ void MainWindow::buildActions() {
            .keys = QKeySequence("Ctrl+Shift+S"),
            .glyph = {},
            .run = [this, sessions] {
-               ask(true, false, tr("Save session"), sessions, [this](const fs::path& path) { saveTo(path); });
+               const auto whole = [](const fs::path& given) {
+                   return given.extension() == ".json" ? given : fs::path(given.string() + ".session.json");
+               };
+               askName(tr("Save session"), sessions, whole, [this](const fs::path& path) { saveTo(path); });
            }});
     struct Export {
         const char* id;

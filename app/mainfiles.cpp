@@ -140,12 +140,19 @@ void MainWindow::ask(bool save, bool folder, const QString& title, const QString
     dialog.open();
 }
 
+void MainWindow::askName(const QString& title, const QStringList& filters, fs::path (*whole)(const fs::path&),
+                         std::function<void(const fs::path&)> then) {
+    ask(true, false, title, filters, [whole, then = std::move(then)](const fs::path& given) {
+        const fs::path target = whole(given);
+        widgets::requireFree(given, target);
+        then(target);
+    });
+}
+
 void MainWindow::saveTo(const fs::path& file) {
-    fs::path target = file;
-    if (target.extension() != ".json") target += ".session.json";
     const auto save = [&] {
-        m_document.save(target);
-        remember(target);
+        m_document.save(file);
+        remember(file);
         refreshTitle();
     };
     attempt(m_document, save, "save");

@@ -81,6 +81,10 @@ class MainWindow : public QMainWindow {
     void remember(const std::filesystem::path& file);
     void ask(bool save, bool folder, const QString& title, const QStringList& filters,
              std::function<void(const std::filesystem::path&)> then);
+    /// The same for a file that is written; `whole` gives a name the ending it needs.
+    void askName(const QString& title, const QStringList& filters,
+                 std::filesystem::path (*whole)(const std::filesystem::path&),
+                 std::function<void(const std::filesystem::path&)> then);
     void saveTo(const std::filesystem::path& file);
     void addBank(const std::filesystem::path& file);
     void saveBank(const std::filesystem::path& file);  ///< the one that is shown; empty: its own file

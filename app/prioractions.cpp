@@ -107,12 +107,11 @@ void MainWindow::buildPriorActions() {
            .keys = {},
            .glyph = Glyph::Plus,
            .run = [this, banks] {
-               ask(true, false, tr("New bank of priors"), banks, [this](const fs::path& file) {
-                   compute::Bank bank;
-                   const fs::path target = widgets::bankPath(file);
-                   bank.name = target.stem().stem().string();
-                   compute::writeBank(bank, target);
-                   addBank(target);
+               askName(tr("New bank of priors"), banks, widgets::bankPath, [this](const fs::path& file) {
+                   auto bank = std::make_shared<compute::Bank>();
+                   bank->name = file.stem().stem().string();
+                   m_document.saveOther(std::move(bank), file);
+                   addBank(file);
                });
            }});
     a.add({.id = "priors.save",
@@ -129,7 +128,7 @@ void MainWindow::buildPriorActions() {
            .keys = {},
            .glyph = Glyph::Export,
            .run = [this, banks] {
-               ask(true, false, tr("Save bank"), banks, [this](const fs::path& file) { saveBank(file); });
+               askName(tr("Save bank"), banks, widgets::bankPath, [this](const fs::path& file) { saveBank(file); });
            }});
     a.add({.id = "priors.compress",
            .menu = priors,
@@ -217,7 +216,7 @@ void MainWindow::saveBank(const fs::path& file) {
     if (m_priors->bank() < 0) return;
     const auto bank = static_cast<std::size_t>(m_priors->bank());
     attempt(
-        m_document, [&] { m_document.saveBank(bank, file.empty() ? file : widgets::bankPath(file)); }, "priors.save");
+        m_document, [&] { m_document.saveBank(bank, file); }, "priors.save");
 }
 
 }  // namespace counterpoint::app

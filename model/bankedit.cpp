@@ -1,6 +1,7 @@
 #include "model/bankedit.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -26,6 +27,28 @@ PriorPtr shared(Prior prior) { return std::make_shared<const Prior>(std::move(pr
 bool hasName(const Bank& bank, const std::string& name) {
     return std::any_of(bank.priors.begin(), bank.priors.end(), [&](const PriorPtr& p) { return p->name == name; });
 }
+
+/// The names that are taken.
+class Names {
+  public:
+    explicit Names(const Bank& bank) {
+        for (const PriorPtr& p : bank.priors) m_taken.insert(p->name);
+    }
+    /// `wanted`, or the first with a number that is free; taken from then on.
+    std::string take(const std::string& wanted) {
+        if (!wanted.empty() && m_taken.insert(wanted).second) return wanted;
+        std::string stem = wanted.empty() ? "prior" : wanted;  // of "prefer get 2": "prefer get"
+        if (const auto end = stem.find_last_not_of("0123456789");
+            end != std::string::npos && end > 0 && stem[end] == ' ')
+            stem.resize(end);
+        for (std::size_t& n = m_next.try_emplace(stem, 2).first->second;; ++n)
+            if (std::string name = stem + " " + std::to_string(n); m_taken.insert(name).second) return name;
+    }
+
+  private:
+    std::unordered_set<std::string> m_taken;
+    std::unordered_map<std::string, std::size_t> m_next;
+};
 
 void put(Session& session, std::size_t bank, Bank changed) {
     session.priors[bank].content = std::make_shared<const Bank>(std::move(changed));
@@ -83,16 +106,7 @@ const Bank& bankAt(const Session& session, std::size_t bank) {
     return *entry.content;
 }
 
-std::string freePriorName(const Bank& bank, const std::string& wanted) {
-    std::unordered_set<std::string_view> names;
-    for (const PriorPtr& p : bank.priors) names.insert(p->name);
-    if (!wanted.empty() && !names.contains(wanted)) return wanted;
-    std::string stem = wanted.empty() ? "prior" : wanted;  // of "prefer get 2": "prefer get"
-    if (const auto end = stem.find_last_not_of("0123456789"); end != std::string::npos && end > 0 && stem[end] == ' ')
-        stem.resize(end);
-    for (std::size_t n = 2;; ++n)
-        if (std::string name = stem + " " + std::to_string(n); !names.contains(name)) return name;
-}
+std::string freePriorName(const Bank& bank, const std::string& wanted) { return Names(bank).take(wanted); }
 
 Session withPrior(Session session, std::size_t bank, std::size_t index, Prior prior) {
     Bank changed = bankAt(session, bank);
@@ -146,11 +160,23 @@ Session withoutPriors(Session session, std::size_t bank, std::span<const std::si
 }
 
 Session withDuplicates(Session session, std::size_t bank, std::span<const std::size_t> indices) {
-    std::size_t at = indices.empty() ? 0 : indices.back() + 1;
+    if (indices.empty()) return session;
+    Bank changed = bankAt(session, bank);
+    BankEntry& entry = session.priors[bank];
+    const compute::PriorOverrides said = readOverrides(entry.overrides, "bank '" + entry.bank + "'");
+    Names names(changed);
+    std::vector<PriorPtr> copies;
     for (const std::size_t i : indices) {
-        Prior copy = *bankAt(session, bank).priors.at(i);
-        session = withNewPrior(std::move(session), bank, at++, std::move(copy));
+        Prior copy = *changed.priors.at(i);
+        const auto own = said.find(copy.name);
+        copy.name = names.take(copy.name);
+        if (copy.unusable && copy.written.is_object()) copy.written["name"] = copy.name;  // which is what is saved
+        if (own != said.end()) entry.overrides = withOverride(entry.overrides, copy.name, own->second);
+        copies.push_back(shared(std::move(copy)));
     }
+    changed.priors.insert(changed.priors.begin() + static_cast<std::ptrdiff_t>(indices.back() + 1), copies.begin(),
+                          copies.end());
+    put(session, bank, std::move(changed));
     return session;
 }
 
@@ -220,6 +246,13 @@ Session withMerged(Session session, std::size_t bank, std::span<const std::size_
         priors.push_back({.prior = prior, .factor = std::move(factor), .eta = eta.eta});
     }
     Prior one = compute::joinedPrior(priors);
+    if (one.delta.empty())
+        throw Error({.where = "prior '" + first.name + "'",
+                     .what = "nothing would be left of the merged priors: on every token as much promotes as demotes",
+                     .expected = {},
+                     .found = {},
+                     .advice = "leave one of them out",
+                     .details = {}});
     one.name = first.name;
     const std::size_t place = indices.front();
     session = withoutPriors(std::move(session), bank, indices);
@@ -242,6 +275,22 @@ Session withEta(Session session, std::size_t bank, std::size_t index, std::optio
     PriorOverride said = overrideOf(entry, name);
     said.eta = eta;
     entry.overrides = withOverride(entry.overrides, name, said);
+    return session;
+}
+
+Session withDerivedEta(Session session, std::size_t bank, std::span<const std::size_t> indices) {
+    Bank changed = bankAt(session, bank);
+    session.priors[bank].overrides =
+        changedOverrides(session.priors[bank], changed, [&](std::size_t i, PriorOverride& one) {
+            if (holds(indices, i)) one.eta.reset();
+        });
+    for (const std::size_t i : indices) {
+        if (!changed.priors.at(i)->eta || changed.priors[i]->unusable) continue;
+        Prior own = *changed.priors[i];
+        own.eta.reset();
+        changed.priors[i] = shared(std::move(own));
+    }
+    put(session, bank, std::move(changed));
     return session;
 }
 
@@ -272,8 +321,12 @@ Session withSwitches(Session session, std::size_t bank, const std::vector<bool>&
     return session;
 }
 
-Prior withToken(Prior prior, Side side, compute::TokenId token) {
-    const auto same = [token](const compute::PriorEntry& e) { return e.id == token; };
+Prior withToken(Prior prior, Side side, compute::TokenId token, const compute::Factor& became) {
+    std::vector<std::size_t> said;
+    for (std::size_t i = 0; i < became.entries.size(); ++i)
+        if (became.entries[i].token == token) said.push_back(i);
+    prior = withoutEntries(std::move(prior), said);
+    const auto same = [token](const compute::PriorEntry& e) { return e.id == token; };  // of an id that became nothing
     std::erase_if(prior.promote, same);
     std::erase_if(prior.demote, same);
     std::erase_if(prior.delta, [token](const auto& pair) { return pair.first == token; });

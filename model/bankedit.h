@@ -21,7 +21,7 @@ Session withPrior(Session session, std::size_t bank, std::size_t index, compute:
 Session withNewPrior(Session session, std::size_t bank, std::size_t at, compute::Prior prior);
 /// `indices`: ascending, unique.
 Session withoutPriors(Session session, std::size_t bank, std::span<const std::size_t> indices);
-/// A copy of each behind the last of them.
+/// A copy of each behind the last of them, with what the session says of it. Linear in the bank.
 Session withDuplicates(Session session, std::size_t bank, std::span<const std::size_t> indices);
 /// Each one place up (−1) or down (+1), as far as there is room; `indices` are where they stand then.
 Session withPriorsMoved(Session session, std::size_t bank, std::vector<std::size_t>& indices, int by);
@@ -29,7 +29,8 @@ Session withPriorsMoved(Session session, std::size_t bank, std::vector<std::size
 Session withSplit(Session session, std::size_t bank, std::size_t index, std::span<const std::size_t> entries);
 
 /// The priors joined into one in the place of the first, by R10's rule for level 2 ("keep product") whatever their
-/// cosine (compute::joinedPrior), with the session's η. Error where their tasks or contexts differ, or one does not act.
+/// cosine (compute::joinedPrior), with the session's η. Error where their tasks or contexts differ, one does not act,
+/// or they cancel on every token.
 Session withMerged(Session session, std::size_t bank, std::span<const std::size_t> indices,
                    const compute::IdSpace& ids);
 
@@ -39,6 +40,8 @@ compute::PriorOverride overrideOf(const BankEntry& entry, const std::string& pri
 bool isOn(const compute::Prior& prior, const compute::PriorOverride& override);
 /// The session's η of a prior; nullopt: the derived one again.
 Session withEta(Session session, std::size_t bank, std::size_t index, std::optional<double> eta);
+/// The derived η for all of these (ascending), whether the session or the bank says another. Linear in the bank.
+Session withDerivedEta(Session session, std::size_t bank, std::span<const std::size_t> indices);
 /// Priors of a bank switched on or off in the session. Linear in the bank.
 Session withSwitched(Session session, std::size_t bank, std::span<const std::size_t> indices, bool on);
 /// The same for all of a bank at once.
@@ -47,8 +50,9 @@ Session withSwitches(Session session, std::size_t bank, const std::vector<bool>&
 std::vector<bool> switchesOf(const Session& session, std::size_t bank);
 
 enum class Side { Promote, Demote };
-/// A token promoted or demoted by its id; what the prior said of that id before is gone.
-compute::Prior withToken(compute::Prior prior, Side side, compute::TokenId token);
+/// A token promoted or demoted by its id. What the prior said of that token before is gone, by its id or by a text that
+/// became it. `became`: what the prior's entries became.
+compute::Prior withToken(compute::Prior prior, Side side, compute::TokenId token, const compute::Factor& became);
 /// A text at the end of a side, to become a token by the prior's policy.
 compute::Prior withText(compute::Prior prior, Side side, std::string text);
 /// Without the entries at these places of Factor::entries (ascending).

@@ -208,6 +208,7 @@ void Document::requestRecompose() {
                              .forced = {},
                              .store = shown->store,
                              .tokenizer = shown->tokenizer,
+                             .priors = shown->priors,
                              .visible = m_view.cursor,
                              .end = shown->steps.back()->position + 1};
     for (const StepPtr& step : shown->steps)

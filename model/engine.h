@@ -60,6 +60,7 @@ struct RecomposeRequest {
     std::vector<compute::Position> forced;
     std::shared_ptr<const LogitStore> store;
     std::shared_ptr<const compute::Tokenizer> tokenizer;
+    PriorSetPtr priors = nullptr;         ///< those it was composed with: what the first what-if need not resolve again
     compute::Position visible = 0;        ///< done first
     compute::Position end = -1;           ///< one past the last position that has a step; -1: all rows
 };

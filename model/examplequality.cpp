@@ -9,6 +9,7 @@ using compute::Position;
 namespace {
 
 constexpr std::chrono::milliseconds kLook{100};  // nothing is said of a call that does not return
+constexpr std::chrono::milliseconds kPass{5};
 
 /// The base alone, over given ids.
 Session baseOf(const Session& session) {
@@ -64,7 +65,8 @@ class Scorer {
     template <class Done>
     void wait(const Done& done) {
         while (!done()) {
-            m_engine.waitForEvents(kLook);
+            m_engine.waitForEvents(m_options.meanwhile ? kPass : kLook);
+            if (m_options.meanwhile) m_options.meanwhile();
             if (m_engine.stuck()) m_engine.restart();  // it goes on with the end of what is left behind
             for (const Event& event : m_engine.drain()) read(event);
             if (m_failure) raise(*m_failure, m_session);

@@ -38,7 +38,7 @@ ExampleText exampleOf(const Trace& trace, bool preferred) {
 }
 
 void tokenise(ExamplesRead& read, const Session& session, const compute::Tokenizer& tokenizer,
-              const std::stop_token& stop) {
+              const std::stop_token& stop, const std::function<void()>& meanwhile) {
     Session any = session;  // what stands before a text is the same before every text
     any.promptIds.reset();
     any.prompt.assign(1, 'a');
@@ -46,6 +46,7 @@ void tokenise(ExamplesRead& read, const Session& session, const compute::Tokeniz
     before.resize(before.size() - tokenizer.encode(any.prompt).size());
     for (ExampleText& text : read.texts) {
         if (stop.stop_requested()) return;
+        if (meanwhile) meanwhile();
         if (text.text.empty()) continue;
         text.before = before;
         text.example.ids = tokenizer.encode(text.text);

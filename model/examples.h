@@ -11,6 +11,7 @@
 // be read; what is wrong with one text is a sentence of `problems`, and the others are used. Thread: any (values).
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -43,8 +44,9 @@ ExamplesRead readExamples(const std::filesystem::path& path, std::optional<bool>
 ExampleText exampleOf(const Trace& trace, bool preferred);
 /// Gives the texts that have none their ids, and what the session puts before a text. Those without any are left out,
 /// and told.
+/// `meanwhile` is called before each text.
 void tokenise(ExamplesRead& read, const Session& session, const compute::Tokenizer& tokenizer,
-              const std::stop_token& stop = {});
+              const std::stop_token& stop = {}, const std::function<void()>& meanwhile = {});
 
 struct ExampleSplit {
     std::vector<std::size_t> training, heldOut;  ///< places in the texts, ascending

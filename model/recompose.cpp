@@ -53,8 +53,8 @@ Outcome recomposeTrace(const RecomposeRequest& request, Outbox& outbox, PriorSet
     const Position last = request.end < 0 ? request.store->end() : std::min(request.end, request.store->end());
     const int threads =
         std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);  // one core is the window's
-    const PriorSetPtr set = kept =
-        priorSetOf(*session, request.tokenizer.get(), request.store->vocabulary(), kept.get());
+    const compute::PriorSet* before = kept ? kept.get() : request.priors.get();
+    const PriorSetPtr set = kept = priorSetOf(*session, request.tokenizer.get(), request.store->vocabulary(), before);
     compute::ContextText text;
     for (std::size_t i = 0; !set->empty() && i < request.tokens.size(); ++i) text.push(request.tokens[i], request.tokenBytes.at(i));
     struct Room {

@@ -18,6 +18,7 @@ struct RunOptions {
     bool cache = true;
     std::set<std::string> dumps;        ///< "log_prob", "sources"
     std::function<void(const Progress&)> progress;
+    std::function<void()> meanwhile;    ///< called every few milliseconds while it waits (estimateQuality)
     SourceOpener opener;                ///< compute::openSource when empty
     /// Asked for: ends before the next token with stop "user"; what was decoded is kept. A call into a source that does not return
     /// within `patience` is left behind on its own thread, and the notices say so.

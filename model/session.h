@@ -38,6 +38,8 @@ struct SourceEntry {
     bool operator==(const SourceEntry&) const = default;
 };
 
+constexpr double kMostBankWeight = 1e6;  ///< in size: with η and Δ at their bounds a sum of priors is still a number
+
 struct BankEntry {
     std::string bank;
     bool enabled = true;

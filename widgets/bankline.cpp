@@ -10,8 +10,6 @@
 namespace counterpoint::widgets {
 namespace {
 
-constexpr double kMostWeight = 1e6;
-
 QString bankFileName(const model::Session& session, std::size_t bank) {
     return told(session.resolve(session.priors[bank].bank).filename().string());
 }
@@ -52,8 +50,8 @@ QWidget* BankLine::makeLine() {
     m_weight = new ValueSlider(tr("Weight of this bank"), {.minimum = 0,
                                                            .maximum = 2,
                                                            .step = 0.01,
-                                                           .fieldMinimum = -kMostWeight,
-                                                           .fieldMaximum = kMostWeight,
+                                                           .fieldMinimum = -model::kMostBankWeight,
+                                                           .fieldMaximum = model::kMostBankWeight,
                                                            .integer = false,
                                                            .logarithmic = false,
                                                            .slider = true});

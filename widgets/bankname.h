@@ -9,4 +9,8 @@ namespace counterpoint::widgets {
 bool isBank(const std::filesystem::path& file);
 std::filesystem::path bankPath(const std::filesystem::path& file);
 
+/// `completed`: what the name that a person gave became with the ending it needs. The dialog asked about the name
+/// alone: a file that stands under the completed one is not written over. Throws Error.
+void requireFree(const std::filesystem::path& given, const std::filesystem::path& completed);
+
 }  // namespace counterpoint::widgets

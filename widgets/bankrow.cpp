@@ -12,7 +12,6 @@
 namespace counterpoint::widgets {
 namespace {
 
-constexpr double kBankWeightBound = 1e6;
 constexpr int kBankLetters = 24;
 
 }  // namespace
@@ -39,8 +38,8 @@ BankRow::BankRow(model::Document& document, std::size_t bank, QWidget* parent)
     m_weight = new ValueSlider(tr("Weight of bank %1").arg(bank + 1), {.minimum = 0,
                                                                        .maximum = 2,
                                                                        .step = 0.01,
-                                                                       .fieldMinimum = -kBankWeightBound,
-                                                                       .fieldMaximum = kBankWeightBound,
+                                                                       .fieldMinimum = -model::kMostBankWeight,
+                                                                       .fieldMaximum = model::kMostBankWeight,
                                                                        .integer = false,
                                                                        .logarithmic = false,
                                                                        .slider = true});

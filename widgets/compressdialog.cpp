@@ -245,7 +245,13 @@ void CompressDialog::askFile() {
     dialog->selectFile(words(file.filename().string()));
     connect(dialog, &QFileDialog::fileSelected, this, [this, level](const QString& chosen) {
         attempt(
-            m_document, [&] { save(level, bankPath(chosen.toStdString())); }, "priors.compress");
+            m_document,
+            [&] {
+                const std::filesystem::path given = chosen.toStdString(), whole = bankPath(given);
+                requireFree(given, whole);
+                save(level, whole);
+            },
+            "priors.compress");
     });
     dialog->open();
 }

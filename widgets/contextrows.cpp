@@ -31,7 +31,7 @@ ContextRows::ContextRows(QFormLayout& form, QObject* parent) : QObject(parent), 
     m_kind->setToolTip(tr("Where the prior acts: on the prompt and the text before a token"));
     m_kind->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     for (const KindRow& row : kKinds) m_kind->addItem(tr(row.title));
-    connect(m_kind, &QComboBox::activated, this, &ContextRows::edited);
+    connect(m_kind, &QComboBox::activated, this, &ContextRows::choose);
     form.addRow(tr("Acts"), m_kind);
     m_pattern = line(tr("Pattern"), "prior.pattern",
                      tr("Regular expression, found anywhere in the last characters; $ is the end"));
@@ -82,20 +82,58 @@ QLineEdit* ContextRows::line(const QString& name, const char* id, const QString&
     return edit;
 }
 
-void ContextRows::read(const compute::Context& when, std::span<const compute::Feature> features) {
+void ContextRows::showRows(int kind) {
+    for (int row = PatternRow; row <= FeatureRow; ++row) {
+        const auto& rows = kKinds[kind].rows;
+        const bool here = std::find(rows.begin(), rows.end(), row) != rows.end();
+        m_rows[row]->setVisible(here);
+        if (QWidget* label = m_form.labelForField(m_rows[row])) label->setVisible(here);
+    }
+}
+
+QWidget* ContextRows::missing() const {
+    switch (kKinds[std::max(0, m_kind->currentIndex())].kind) {
+        case compute::ContextKind::Regex:
+            return m_pattern->text().isEmpty() ? m_pattern : nullptr;
+        case compute::ContextKind::Tokens:
+            return m_ids->text().trimmed().isEmpty() ? m_ids : nullptr;
+        case compute::ContextKind::Feature:
+            return m_feature->currentText().isEmpty() ? m_feature : nullptr;
+        default:
+            return nullptr;
+    }
+}
+
+/// A kind without what it asks for is no context: saved, it could not be read again. It waits for that.
+void ContextRows::choose(int kind) {
+    QWidget* first = missing();
+    if (first == m_feature) {
+        Q_EMIT refused(tr("Context"), tr("This bank has no features."));
+        for (int k = 0; k < static_cast<int>(std::size(kKinds)); ++k)
+            if (kKinds[k].kind == m_when.kind) m_kind->setCurrentIndex(k);
+        return;
+    }
+    m_waiting = first != nullptr;
+    if (!m_waiting) return Q_EMIT edited();
+    showRows(kind);
+    first->setFocus();
+}
+
+void ContextRows::read(const std::string& of, const compute::Context& when,
+                       std::span<const compute::Feature> features) {
     const auto write = [](QLineEdit* edit, const QString& said) {
         if ((edit->hasFocus() && edit->isModified()) || edit->text() == said) return;
         edit->setText(said);
         edit->setCursorPosition(0);
     };
+    m_waiting = m_waiting && of == m_of && when == m_when;
+    m_of = of;
+    m_when = when;
+    if (m_waiting) return;
     for (int k = 0; k < static_cast<int>(std::size(kKinds)); ++k) {
         if (kKinds[k].kind != when.kind) continue;
         m_kind->setCurrentIndex(k);
-        for (int row = PatternRow; row <= FeatureRow; ++row) {
-            const bool here = std::find(kKinds[k].rows.begin(), kKinds[k].rows.end(), row) != kKinds[k].rows.end();
-            m_rows[row]->setVisible(here);
-            if (QWidget* label = m_form.labelForField(m_rows[row])) label->setVisible(here);
-        }
+        showRows(k);
     }
     write(m_pattern, words(when.pattern));
     m_chars->setInteger(static_cast<std::uint64_t>(std::max<std::int64_t>(0, when.chars)));
@@ -118,10 +156,14 @@ std::optional<compute::Context> ContextRows::context(compute::Context when) {
     for (const QString& word : m_ids->text().split(QLatin1Char(' '), Qt::SkipEmptyParts)) {
         bool ok = false;
         ids.push_back(word.toInt(&ok));
-        if (!ok) {
+        if (!ok || ids.back() < 0) {
             Q_EMIT refused(tr("Ids"), tr("'%1' is not a token's id.").arg(word));
             return std::nullopt;
         }
+    }
+    if (const QWidget* row = missing()) {
+        Q_EMIT refused(tr("Context"), row == m_pattern ? tr("A pattern is needed.") : tr("A token's id is needed."));
+        return std::nullopt;
     }
     when.kind = kKinds[std::max(0, m_kind->currentIndex())].kind;
     when.pattern = m_pattern->text().toStdString();

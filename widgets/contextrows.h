@@ -18,9 +18,10 @@ class ContextRows : public QObject {
   public:
     /// Puts its rows at the end of `form`.
     ContextRows(QFormLayout& form, QObject* parent);
-    /// `features`: of the bank, to choose from.
-    void read(const compute::Context& when, std::span<const compute::Feature> features);
-    /// `when` with what stands in the rows; nullopt: `refused` has said why it is none.
+    /// `features`: of the bank, to choose from. A kind that was chosen and still waits for what it asks for stays shown
+    /// until another prior is, `of` being its name.
+    void read(const std::string& of, const compute::Context& when, std::span<const compute::Feature> features);
+    /// `when` with what stands in the rows; nullopt: it is no context, and `refused` has said why.
     std::optional<compute::Context> context(compute::Context when);
 
   Q_SIGNALS:
@@ -29,11 +30,18 @@ class ContextRows : public QObject {
 
   private:
     QLineEdit* line(const QString& name, const char* id, const QString& help);
+    void choose(int kind);
+    void showRows(int kind);
+    /// What the chosen kind still asks for; null: nothing.
+    QWidget* missing() const;
     QFormLayout& m_form;
     QComboBox *m_kind, *m_feature;
     QLineEdit *m_pattern, *m_ids, *m_language;
     ValueSlider* m_chars;
     QWidget* m_rows[5] = {};
+    std::string m_of;
+    compute::Context m_when;  ///< as it was read last
+    bool m_waiting = false;   ///< the kind that is shown is not the context's
 };
 
 }  // namespace counterpoint::widgets

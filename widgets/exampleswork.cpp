@@ -99,10 +99,11 @@ void ExamplesWork::renew() {
     } else if (!m_sources.empty()) {
         start(
             [sources = m_sources, session = m_document.session(), tokenizer = m_tokenizer, every = m_every,
-             seed = m_seed](Box& box, const std::stop_token& stop) mutable {
+             seed = m_seed, engine = &m_document.engine()](Box& box, const std::stop_token& stop) mutable {
                 auto proposal = std::make_shared<Proposal>();
                 proposal->tokenizer = tokenizer;
                 for (Source& source : sources) {
+                    engine->letPass();  // a dial does not wait for it
                     if (source.read == nullptr && !stop.stop_requested()) try {
                             if (tokenizer == nullptr)
                                 throw compute::Error({.where = source.path.string(),
@@ -110,7 +111,7 @@ void ExamplesWork::renew() {
                                                       .advice = "open a model first"});
                             source.problem.clear();
                             auto read = model::readExamples(source.path, source.preferred, stop);
-                            model::tokenise(read, session, *tokenizer, stop);
+                            model::tokenise(read, session, *tokenizer, stop, [engine] { engine->letPass(); });
                             if (!stop.stop_requested())
                                 source.read = std::make_shared<const model::ExamplesRead>(std::move(read));
                         } catch (const compute::Error& error) {
@@ -168,8 +169,10 @@ void ExamplesWork::estimate(compute::Prior prior, std::shared_ptr<const compute:
     m_forget = false;
     start(
         [prior = std::move(prior), bank = std::move(bank), proposal = m_proposal, session = m_document.session(),
-         device = m_document.device(), opener = m_opener](Box& box, const std::stop_token& stop) {
+         device = m_document.device(), opener = m_opener,
+         engine = &m_document.engine()](Box& box, const std::stop_token& stop) {
             model::RunOptions options;
+            options.meanwhile = [engine] { engine->letPass(); };
             options.device = device;
             options.opener = opener;
             options.stop = stop;

@@ -110,16 +110,7 @@ void PriorsPanel::run(Command command) {
 }
 
 void PriorsPanel::resetEta(const std::vector<std::size_t>& priors) {
-    const auto at = static_cast<std::size_t>(bank());
-    model::Session session = m_document.session();
-    for (const std::size_t i : priors) {
-        session = model::withEta(std::move(session), at, i, std::nullopt);
-        if (!m_table.prior(i).eta || m_table.prior(i).unusable) continue;
-        compute::Prior own = m_table.prior(i);
-        own.eta.reset();
-        session = model::withPrior(std::move(session), at, i, std::move(own));
-    }
-    apply(std::move(session));
+    apply(model::withDerivedEta(m_document.session(), static_cast<std::size_t>(bank()), priors));
 }
 
 void PriorsPanel::put(std::size_t prior, compute::TokenId token, model::Side side) {
@@ -127,37 +118,48 @@ void PriorsPanel::put(std::size_t prior, compute::TokenId token, model::Side sid
         m_document,
         [&] {
             apply(model::withPrior(m_document.session(), static_cast<std::size_t>(bank()), prior,
-                                   model::withToken(m_table.prior(prior), side, token)));
+                                   model::withToken(m_table.prior(prior), side, token, becameOf(prior))));
         },
         "priors");
 }
 
+compute::Factor PriorsPanel::becameOf(std::size_t prior) const {
+    const auto* member = m_table.member(prior);
+    return member != nullptr ? *member->factor : compute::Factor{};
+}
+
+PriorsPanel::Switches PriorsPanel::switches() const {
+    const model::Session& session = m_document.session();
+    Switches all;
+    for (std::size_t b = 0; b < session.priors.size(); ++b)
+        all.push_back({session.priors[b].bank, session.priors[b].enabled,
+                       session.priors[b].content ? model::switchesOf(session, b) : std::vector<bool>()});
+    return all;
+}
+
 void PriorsPanel::solo(const std::vector<std::size_t>& priors) {
-    const model::Session session = m_document.session();
     const auto at = static_cast<std::size_t>(bank());
-    const std::vector<bool> now = model::switchesOf(session, at);
-    std::vector<bool> wanted(now.size(), false);
+    const Switches now = switches();
+    model::Session changed = m_document.session();
+    std::vector<bool> wanted(now[at].priors.size(), false);
     for (const std::size_t i : priors) wanted.at(i) = true;
-    model::Session changed = session;
     for (std::size_t b = 0; b < changed.priors.size(); ++b) changed.priors[b].enabled = b == at;
     changed = model::withSwitches(std::move(changed), at, wanted);
-    if (changed != session) {
-        if (!m_beforeSolo) {
-            m_beforeSolo.emplace();
-            for (const model::BankEntry& entry : session.priors) m_beforeSolo->banks[entry.bank] = entry.enabled;
-            for (std::size_t i = 0; i < now.size(); ++i) m_beforeSolo->priors[m_table.prior(i).name] = now[i];
-        }
-        return apply(std::move(changed));
+    // What another hand has changed since, undo among them, is nobody's solo.
+    if (m_solo && m_solo->after != now) m_solo.reset();
+    if (changed != m_document.session()) {
+        if (!m_solo) m_solo = {.before = now, .after = {}};
+        apply(std::move(changed));
+        m_solo->after = switches();
+        return;
     }
-    if (!m_beforeSolo) return;
-    for (model::BankEntry& entry : changed.priors)  // again: as it was
-        if (const auto before = m_beforeSolo->banks.find(entry.bank); before != m_beforeSolo->banks.end())
-            entry.enabled = before->second;
-    for (std::size_t i = 0; i < wanted.size(); ++i)
-        if (const auto before = m_beforeSolo->priors.find(m_table.prior(i).name); before != m_beforeSolo->priors.end())
-            wanted[i] = before->second;
-    m_beforeSolo.reset();
-    apply(model::withSwitches(std::move(changed), at, wanted));
+    if (!m_solo) return;
+    for (std::size_t b = 0; b < changed.priors.size(); ++b) {  // again: as it was
+        changed.priors[b].enabled = m_solo->before[b].enabled;
+        if (changed.priors[b].content) changed = model::withSwitches(std::move(changed), b, m_solo->before[b].priors);
+    }
+    m_solo.reset();
+    apply(std::move(changed));
 }
 
 }  // namespace counterpoint::widgets

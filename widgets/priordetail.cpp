@@ -245,7 +245,7 @@ void PriorDetail::readWeights(const Prior& prior) {
 
 void PriorDetail::readContext(const Prior& prior) {
     const auto& bank = m_document.session().priors[static_cast<std::size_t>(m_panel.bank())].content;
-    m_when->read(prior.when,
+    m_when->read(prior.name, prior.when,
                  bank ? std::span<const compute::Feature>(bank->features) : std::span<const compute::Feature>());
     const std::size_t hits = m_panel.table().tally(m_prior).hits;
     m_contextText->setText(

@@ -9,7 +9,6 @@
 #include <QPointer>
 #include <QToolButton>
 #include <QWidget>
-#include <map>
 #include <optional>
 #include <vector>
 
@@ -100,11 +99,21 @@ class PriorsPanel : public QWidget {
     PriorsView* m_view = nullptr;
     class QMenu* m_menu = nullptr;
     bool m_stale = true, m_following = false, m_wasBusy = false;
-    /// What stood before solo: switches of the banks, and of the priors of the present one by name.
-    struct BeforeSolo {
-        std::map<std::string, bool> banks, priors;
+    /// Which banks of the rack are on, and which of their priors.
+    struct BankSwitches {
+        std::string bank;
+        bool enabled = false;
+        std::vector<bool> priors;
+        bool operator==(const BankSwitches&) const = default;
     };
-    std::optional<BeforeSolo> m_beforeSolo;
+    using Switches = std::vector<BankSwitches>;
+    Switches switches() const;
+    compute::Factor becameOf(std::size_t prior) const;
+    /// The solo that stands: what was before it, and what it left.
+    struct Solo {
+        Switches before, after;
+    };
+    std::optional<Solo> m_solo;
 };
 
 }  // namespace counterpoint::widgets

@@ -77,7 +77,8 @@ void PriorsTable::read(bool reorder) {
     const bool sameShape = m_content && content && m_content->priors.size() == count;
     if (!sameShape) beginResetModel();
     m_content = content;
-    m_set = content ? m_document.priors() : nullptr;
+    // While a rack is read its lane resolves the banks; here it would hold the window up.
+    m_set = content && !m_document.loading() ? m_document.priors() : nullptr;
     m_first = 0;
     for (int b = 0; b < m_bank; ++b)
         if (const auto& before = entries[static_cast<std::size_t>(b)].content) m_first += before->priors.size();

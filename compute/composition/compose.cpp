@@ -42,6 +42,11 @@ void composeSources(const Recipe& recipe, const SourceRows<Real>& rows, double b
     const score::Score found = score::scoreRow(recipe, rows, budget, score);
     stages.noSay = found.noSay;
     stages.scale = found.scale;
+    if (score::isBaseAlone(recipe, rows.position)) {
+        stages.composed.assign(rows.rows[0].begin(), rows.rows[0].end());
+        stages.logNormaliserComposed = 0;
+        return;
+    }
     stages.logNormaliserComposed = normalise(score, 1.0, rows.rows[0].size(), stages.composed);
     if (stages.logNormaliserComposed == kMinusInfinity<double>) throwNothingLeft(recipe, rows);
     if (!std::isfinite(stages.logNormaliserComposed)) throwNotFinite(recipe, rows);
@@ -74,7 +79,8 @@ void gatherPriors(std::span<const PriorTerm> priors, std::size_t n, std::vector<
     if (priors.empty()) return;
     if (sums.size() < n) sums.resize(n);
     words.assign((n + 63) / 64, 0);
-    for (const PriorTerm& prior : priors)
+    for (const PriorTerm& prior : priors) {
+        if (prior.eta == 0) continue;
         for (std::size_t j = 0; j < prior.tokens.size(); ++j) {
             const auto v = static_cast<std::size_t>(prior.tokens[j]);
             const std::uint64_t bit = std::uint64_t{1} << (v % 64);
@@ -82,6 +88,7 @@ void gatherPriors(std::span<const PriorTerm> priors, std::size_t n, std::vector<
             words[v / 64] |= bit;
             sums[v] += prior.eta * prior.delta[j];
         }
+    }
     for (std::size_t w = 0; w < words.size(); ++w)
         for (std::uint64_t left = words[w]; left != 0; left &= left - 1) {
             const std::size_t v = 64 * w + static_cast<std::size_t>(std::countr_zero(left));
@@ -129,7 +136,7 @@ void composePlainly(const Recipe& recipe, std::span<const PriorTerm> priors, con
     if (recipe.klBudget) keepBudget(recipe, rows, score, stages);
 
     gatherPriors(priors, n, stages.touched, stages.push);
-    if (priors.empty()) {
+    if (stages.touched.empty()) {
         stages.priors.assign(stages.composed.begin(), stages.composed.end());
         stages.logNormaliserPriors = stages.logNormaliserComposed;
     } else {
@@ -158,7 +165,7 @@ void compose<float>(const Recipe& recipe, std::span<const PriorTerm> priors, con
     FusedRow row;
     if (!fuse(recipe, priors, rows, stages, row)) return composePlainly(recipe, priors, rows, stages);
     stages.priors.assign(stages.composed.begin(), stages.composed.end());
-    if (priors.empty()) return;
+    if (stages.touched.empty()) return;
     const auto shift = static_cast<float>(stages.logNormaliserComposed - stages.logNormaliserPriors);
     for (float& x : stages.priors) x += shift;
     for (std::size_t k = 0; k < stages.touched.size(); ++k)

@@ -267,6 +267,16 @@ void readAlone(const Recipe& recipe, const Terms& terms, std::span<const RowFact
     }
 }
 
+/// Nobody speaks: the base's row to the last bit, and not what rounding leaves of dividing it by its sum.
+void keepBase(std::span<const float> base, double tau, Stages<float>& stages, FusedRow& out) {
+    std::copy(base.begin(), base.end(), stages.composed.begin());
+    stages.logNormaliserComposed = stages.logNormaliserPriors = 0;
+    if (tau != 1) return;
+    std::copy(base.begin(), base.end(), stages.temperature.begin());
+    stages.logNormaliser = 0;
+    out.tv = out.js = out.klFromBase = 0;
+}
+
 }  // namespace
 
 bool fuse(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceRows<float>& rows, Stages<float>& stages,
@@ -346,6 +356,7 @@ bool fuse(const Recipe& recipe, std::span<const PriorTerm> priors, const SourceR
         const double bound = (static_cast<double>(x) - top) / tau - restTau;
         x = static_cast<float>(bound + 1e-6 * (1 + std::abs(bound)));
     }
+    if (terms.count == 0 && pass.touchedCount == 0) keepBase(rows.rows[0], tau, stages, out);
     out.blockTop = std::span<const float>(warm.blockTop).first(fused::blocksOf(n));
     truncate(recipe, sums.left, stages);
     return true;

@@ -131,6 +131,11 @@ Score mixtureRow(const Recipe& recipe, const SourceRows<Real>& rows, double budg
 
 }  // namespace
 
+bool isBaseAlone(const Recipe& recipe, Position position) noexcept {
+    return !recipe.plausibility && std::none_of(recipe.specialists.begin(), recipe.specialists.end(),
+                                                [&](const auto& term) { return speaksAt(term, position); });
+}
+
 bool speaksAt(const SpecialistTerm& term, Position position) noexcept {
     if (!counts(term)) return false;
     if (!term.mask.positions) return true;

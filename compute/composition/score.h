@@ -40,6 +40,8 @@ inline Say sayOf(double weight, double own, double reference, double floor) noex
 inline bool counts(const SpecialistTerm& term) noexcept { return term.enabled && term.weight != 0; }
 /// c_i(t,·): counts, and the position is inside the mask's intervals.
 bool speaksAt(const SpecialistTerm& term, Position position) noexcept;
+/// Nobody but the base has a say at a position: what is composed is its row, and nothing is left to normalise.
+bool isBaseAlone(const Recipe& recipe, Position position) noexcept;
 /// c_i(·,v).
 bool speaksOf(const SpecialistTerm& term, TokenId token) noexcept;
 bool isStop(const Recipe& recipe, TokenId token) noexcept;

@@ -3,6 +3,7 @@
 
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <new>
 #include <string>
 
@@ -29,7 +30,8 @@ auto guarded(const std::string& where, Work&& work) {
         if (text.find("out of memory") != std::string::npos)
             throw fail("there is not enough memory on the device", "close another model or use a smaller one",
                        e.what());
-        throw fail("libtorch says: " + text.substr(0, text.find('\n')), {}, e.what());
+        const std::size_t first = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+        throw fail("libtorch says: " + text.substr(first, text.find('\n', first) - first), {}, e.what());
     } catch (const std::bad_alloc&) {
         throw fail("there is not enough memory", "close another model or use a smaller one", {});
     } catch (const std::exception& e) {

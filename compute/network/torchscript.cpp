@@ -28,7 +28,9 @@ std::string reason(const std::exception& error) {
     const auto* plain = dynamic_cast<const c10::Error*>(&error);
     const std::string text = plain != nullptr ? plain->what_without_backtrace() : error.what();
     static const std::regex named("(^|\n)[A-Za-z_.]*(Error|Exception): ([^\n]+)");
-    std::string line = text.substr(0, text.find('\n'));
+    const std::size_t first = text.find_first_not_of(" \t\r\n");  // some begin with an empty line
+    std::string line =
+        first == std::string::npos ? "no reason is given" : text.substr(first, text.find('\n', first) - first);
     for (std::sregex_iterator i(text.begin(), text.end(), named), end; i != end; ++i) line = (*i)[3].str();
     constexpr std::size_t kLongest = 300;
     if (line.size() > kLongest) line = line.substr(0, kLongest) + "...";
@@ -246,7 +248,10 @@ std::unique_ptr<compute::Source> openScript(const std::filesystem::path& file,
     const bool onProcessor = options.device.empty() || options.device.starts_with("cpu");
     if (!onProcessor) requireCudaDevice(options.device);
     return called(
-        info.path, "it cannot be read as TorchScript", "this is libtorch " TORCH_VERSION,
+        info.path, "it cannot be read as TorchScript",
+        "this is libtorch " TORCH_VERSION
+        "; what a newer one wrote may need that one (app/run --torch DIR), or operations that "
+        "this one has (of transformers' models, attn_implementation=\"eager\")",
         [&]() -> std::unique_ptr<compute::Source> {
             at::set_num_threads(threadCount(options.threads));
             if (!onProcessor) {

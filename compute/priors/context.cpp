@@ -30,7 +30,8 @@ std::size_t lastCodePoints(std::string_view text, std::int64_t n) {
 Found inRegex(const Pattern& pattern, std::int64_t chars, std::string_view text) {
     const std::size_t from = lastCodePoints(text, chars);
     Pattern::Span span;
-    switch (pattern.find(text.substr(from), 0, span)) {
+    std::uint64_t left = pattern.work();
+    switch (pattern.find(text.substr(from), 0, span, left)) {
         case Pattern::Found::No:
             return {};
         case Pattern::Found::Bound:
@@ -55,10 +56,11 @@ Found inFeature(const Pattern& open, const Pattern& close, std::string_view whol
     const std::string_view text = whole.substr(begin);
     std::optional<std::size_t> openedAt;
     std::size_t from = 0;
+    std::uint64_t left = open.work();
     for (int searches = 0; from <= text.size(); ++searches) {
         if (searches == Contexts::kSearches) return {Answer::Bound};
         Pattern::Span span;
-        const Pattern::Found found = (openedAt ? close : open).find(text, from, span);
+        const Pattern::Found found = (openedAt ? close : open).find(text, from, span, left);
         if (found == Pattern::Found::Bound) return {Answer::Bound};
         if (found == Pattern::Found::No) break;
         from = behind(text, span);

@@ -5,10 +5,10 @@
 //   code_block inside a fence of ``` or ~~~ (CommonMark), its language as asked; a fence counts from its line's end on
 //   feature    of its opens and closes, read from the start, the last open has no close; an open is looked for behind
 //              the last close, a close behind the open; the last kFeatureBytes of the text are read
-// Bounded: a search is given kWork steps of PCRE2 and a feature kSearches searches a position; where that is not
-// enough the context does not match, and says so. An unfinished character at the end is not seen before it is whole;
-// bytes that are no text are U+FFFD. Errors: none; a pattern that cannot be read is a sentence and never matches.
-// Thread: const from any.
+// Bounded: all searches of a context at a position are given kWork steps of PCRE2 together, beyond 16 for each place
+// that they look at, and a feature kSearches searches; where that is not enough the context does not match, and says
+// so. An unfinished character at the end is not seen before it is whole; bytes that are no text are U+FFFD. Errors:
+// none; a pattern that cannot be read is a sentence and never matches. Thread: const from any.
 
 #include <cstdint>
 #include <memory>

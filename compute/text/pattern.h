@@ -1,7 +1,8 @@
 #pragma once
-// A regular expression over UTF-8 text: PCRE2 with Unicode properties and a match limit, so that no pattern can run
-// away. Thread: const methods from any thread. Errors: Error naming `where` and the place in the pattern, or that the
-// limit was hit.
+// A regular expression over UTF-8 text: PCRE2 with Unicode properties, bounded, so that no pattern can run away. PCRE2
+// counts its steps anew at every place where a match may begin; find() counts those of all places together.
+// Thread: const methods from any thread. Errors: Error naming `where` and the place in the pattern, or that the limit
+// was hit.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +18,7 @@ namespace counterpoint::compute {
 
 struct PatternOptions {
     bool lines = true;               ///< ^ and $ at every line
-    std::uint32_t work = 1'000'000;  ///< match limit of one search
+    std::uint32_t work = 1'000'000;  ///< steps that a search is given; of matches(): at each place
 };
 
 class COUNTERPOINT_API Pattern {
@@ -26,8 +27,10 @@ class COUNTERPOINT_API Pattern {
     enum class Found { No, Yes, Bound };
 
     Pattern(std::string_view expression, const std::string& where, PatternOptions options = {});
-    /// The first match at or after byte `from`; Bound: the limit was hit before one was found.
-    Found find(std::string_view validUtf8, std::size_t from, Span& span) const;
+    /// The first match at or after byte `from`. Every place has its share of the work, 16 steps at the least; a place
+    /// that needs more takes it from `left`, which several searches may use up together. Bound: nothing was left.
+    Found find(std::string_view validUtf8, std::size_t from, Span& span, std::uint64_t& left) const;
+    std::uint64_t work() const;  ///< what `left` begins with
     /// All matches, left to right, not overlapping; an empty one counts where no match ends, and moves on by one
     /// character.
     std::vector<Span> matches(std::string_view validUtf8) const;

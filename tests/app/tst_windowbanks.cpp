@@ -290,6 +290,73 @@ class TestWindowBanks : public QObject {
         QVERIFY(o.document.session() == off);
     }
 
+    /// Solo remembers what it changed in every bank, and nothing once another hand has been at it.
+    void soloForgetsWhatOthersChanged() {
+        const BankFolder folder;
+        Editor o(folder);
+        o.click(0, PriorsTable::Kind);
+        o.action("priors.solo")->trigger();
+        o.document.undo();
+        o.click(1, PriorsTable::Kind);
+        QTest::keyClick(&o.view(), Qt::Key_Space);  // off by hand, after the solo that was undone
+        const QStringList before = acting(o);
+        o.click(0, PriorsTable::Kind);
+        o.action("priors.solo")->trigger();
+        o.action("priors.solo")->trigger();
+        QCOMPARE(acting(o), before);
+    }
+    void soloInOneBankAfterAnother() {
+        const BankFolder folder;
+        Editor o(folder);
+        addSecond(o, kOrders);
+        const model::Session before = o.document.session();
+        auto* banks = o.find<QComboBox>("banks");
+        const auto show = [&](int bank) {
+            banks->setCurrentIndex(bank);
+            Q_EMIT banks->activated(bank);
+            QCoreApplication::processEvents();
+        };
+        show(0);
+        o.click(0, PriorsTable::Kind);
+        o.action("priors.solo")->trigger();
+        show(1);
+        o.click(2, PriorsTable::Kind);
+        o.action("priors.solo")->trigger();
+        QCOMPARE(acting(o), (QStringList{"three"}));
+        o.action("priors.solo")->trigger();
+        QVERIFY(o.document.session() == before);
+    }
+
+    /// The dialog asks about the name that was typed. What stands under the name it becomes is not written over.
+    void aNameThatGetsAnEndingWritesOverNothing() {
+        const BankFolder folder;
+        Editor o(folder);
+        const QString bank = o.folder.filePath("habits.bank.json"), session = o.folder.filePath("habits.session.json");
+        for (const QString& file : {bank, session}) compute::writeFile(file.toStdString(), "somebody's");
+        o.type(0, PriorsTable::Quality, "0.75");
+        for (const char* id : {"priors.saveAs", "priors.newBank", "file.saveAs"}) {
+            o.action(id)->trigger();
+            answer(o.window->fileDialog(), o.folder.filePath("habits"));
+            QVERIFY2(newestNotice(o.document).contains("there is such a file already"), id);
+            QVERIFY(o.document.bankModified(0));
+            QCOMPARE(o.document.session().priors.size(), std::size_t{1});
+        }
+        for (const QString& file : {bank, session})
+            QCOMPARE(compute::readFile(file.toStdString()), std::string("somebody's"));
+        // A bank of the rack is not made new under it.
+        o.action("priors.newBank")->trigger();
+        o.window->fileDialog().setOption(QFileDialog::DontConfirmOverwrite);
+        answer(o.window->fileDialog(), QString::fromStdString(folder.file().string()));
+        o.window->fileDialog().setOption(QFileDialog::DontConfirmOverwrite, false);
+        QCOMPARE(folder.bytes(), QByteArray(kBank));
+        // Under a free name it is.
+        o.action("priors.newBank")->trigger();
+        answer(o.window->fileDialog(), o.folder.filePath("fresh"));
+        WAIT_UNTIL(o.document.session().priors.size() == 2 && o.document.session().priors[1].content);
+        QVERIFY(QFileInfo::exists(o.folder.filePath("fresh.bank.json")));
+        QCOMPARE(o.document.session().priors[1].content->name, std::string("fresh"));
+    }
+
     void everyEditIsOneStepOfUndo() {
         const BankFolder folder;
         Editor o(folder);

@@ -147,6 +147,61 @@ class TestWindowPrior : public QObject {
         QCOMPARE(policy->currentIndex(), before);
     }
 
+    /// A kind of context waits for what it asks for: half of it, saved, could not be read again.
+    void aContextIsWholeOrNone() {
+        const BankFolder folder;
+        Editor o(folder);
+        o.settle();
+        o.click(0, PriorsTable::Name);  // always
+        auto* detail = o.find<widgets::PriorDetail>("priorDetail");
+        auto* kind = detail->findChild<QComboBox*>("prior.context");
+        const auto choose = [&](const char* title) {
+            kind->setCurrentIndex(kind->findText(QString::fromLatin1(title)));
+            Q_EMIT kind->activated(kind->currentIndex());
+            QCoreApplication::processEvents();
+        };
+        const auto again = [&] {
+            std::vector<std::string> warnings;
+            const compute::Bank bank =
+                compute::bankFromJson(compute::toJson(*o.document.session().priors[0].content), "again", warnings);
+            return !bank.priors.at(0)->unusable && bank.priors[0]->when == o.prior(0).when;
+        };
+        auto* pattern = detail->findChild<QLineEdit*>("prior.pattern");
+        auto* ids = detail->findChild<QLineEdit*>("prior.ids");
+        const auto type = [](QLineEdit* field, const char* text) {
+            field->setFocus();
+            field->selectAll();
+            QTest::keyClicks(field, text);
+            QTest::keyClick(field, Qt::Key_Return);
+            QCoreApplication::processEvents();
+        };
+        choose("text matches");
+        QVERIFY(!o.document.bankModified(0) && pattern->isVisible());
+        o.document.setCursor(1);  // what is shown stays while other things happen
+        QCoreApplication::processEvents();
+        QCOMPARE(kind->currentText(), QString("text matches"));
+        type(pattern, "x");
+        QVERIFY(o.prior(0).when.kind == compute::ContextKind::Regex && again());
+        pattern->selectAll();
+        QTest::keyClick(pattern, Qt::Key_Delete);
+        QTest::keyClick(pattern, Qt::Key_Return);
+        QCOMPARE(pattern->text(), QString("x"));
+        QVERIFY(o.prior(0).when.pattern == "x" && again());
+        choose("ends with tokens");
+        QVERIFY(o.prior(0).when.kind == compute::ContextKind::Regex && ids->isVisible());
+        type(ids, "-5");
+        QVERIFY(o.prior(0).when.kind == compute::ContextKind::Regex);
+        type(ids, "5 6");
+        QVERIFY(o.prior(0).when.kind == compute::ContextKind::Tokens && again());
+        choose("inside feature");  // the bank has none
+        QVERIFY(o.prior(0).when.kind == compute::ContextKind::Tokens && again());
+        QCOMPARE(kind->currentText(), QString("ends with tokens"));
+        choose("text matches");  // it waits, and another prior is looked at
+        pattern->clear();
+        o.click(1, PriorsTable::Name);
+        QCOMPARE(pattern->text(), QString("b$"));
+    }
+
     /// On every position, yet without a token: that is no matter of matching.
     void aPriorWithoutTokensSaysSo() {
         const BankFolder folder;

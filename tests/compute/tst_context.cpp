@@ -1,5 +1,6 @@
 // R8 `when`: every kind of context against what it should match, its bounds, and the text it looks at.
 #include <chrono>
+#include <ctime>
 
 #include "compute/priors/context.h"
 #include "tests/support/fixture.h"
@@ -145,6 +146,40 @@ class TestContext : public QObject {
         QCOMPARE(at(feature(), many), Answer::Bound);
         const auto spent = std::chrono::steady_clock::now() - start;
         QVERIFY2(spent < std::chrono::seconds(5), "a bounded search took long");
+    }
+
+    /// Work that every place does a little of is work too: all places of a search, and all searches of a feature, share
+    /// it.
+    void boundedTogether_data() {
+        QTest::addColumn<Context>("context");
+        QTest::addColumn<QByteArray>("text");
+        const QByteArray line(600, 'a');
+        QTest::newRow("regex") << regex("\\w.*\\w.*[=~]", 1'000'000) << line;
+        QTest::newRow("feature") << feature() << (line + '\n').repeated(100);
+    }
+    void boundedTogether() {
+        QFETCH(Context, context);
+        QFETCH(QByteArray, text);
+        const std::vector<Feature> slow{{"quote", "\\w.*\\w.*[=~]", "b"}};
+        const std::clock_t start = std::clock();
+        QCOMPARE(at(context, text.toStdString(), slow), Answer::Bound);
+        const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+        QVERIFY2(seconds < 0.3, qPrintable(QString::number(seconds)));
+    }
+
+    /// A place that needs more than its share gets it, and those behind it are still looked at.
+    void aPlaceMayTakeMore() {
+        std::string text = "a";
+        for (int i = 0; i < 70; ++i) text += "bc";
+        text += "xé acd.";
+        Contexts contexts;
+        const std::size_t i = contexts.add(regex("a[^x]*c[^x]*d"), {});
+        ContextText whole;
+        whole.push(0, text);
+        QVERIFY(contexts.match(i, whole, 1) == Answer::Yes);
+        QCOMPARE(contexts.where(i, whole, 1), Contexts::Span(text.size() - 4, text.size() - 1));
+        const std::size_t none = contexts.add(regex("a[^x]*c[^x]*e"), {});
+        QVERIFY(contexts.match(none, whole, 1) == Answer::No);
     }
 
     /// What opened before the last 64 KiB is not seen.

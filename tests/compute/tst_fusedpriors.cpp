@@ -199,8 +199,36 @@ class TestFusedPriors : public QObject {
         c.add(20, 0, 1);
         const Step zero = makeStep(c.recipe, c.priors, in.source, stages);
         QVERIFY(zero.diagnostics.drift < 1e-7);
-        for (std::size_t v = 0; v < bare.temperature.size(); ++v)
-            QVERIFY(std::abs(stages.temperature[v] - bare.temperature[v]) <= 1e-6f);
+        QCOMPARE(stages.temperature, bare.temperature);
+        QVERIFY(zero.diagnostics.drift == 0 && zero.diagnostics.klFromBase == 0 && zero.diagnostics.js == 0);
+    }
+
+    /// M = 0 and η = 0 give the base exactly, in one pass and by the plain formula; at τ = 1 and when greedy all of it.
+    void theBaseToTheLastBit() {
+        for (const double tau : {1.0, 0.0, 0.7})
+            for (const bool zero : {false, true}) {
+                Case c(4);
+                c.priors.clear();
+                if (zero) c.add(20, 0, 1);
+                for (auto& term : c.recipe.specialists) term.weight = 0;
+                c.recipe.temperature = tau;
+                const Storage<float> in(c.rows, 1);
+                const std::vector<float> base(in.source.rows[0].begin(), in.source.rows[0].end());
+                Stages<float> fused, plain;
+                compose<float>(c.recipe, c.priors, in.source, fused);
+                Recipe by = c.recipe;
+                by.klBudget = 100;  // a dial that the one pass leaves to the formula
+                compose<float>(by, c.priors, in.source, plain);
+                for (const Stages<float>* stages : {&fused, &plain}) {
+                    QCOMPARE(stages->composed, base);
+                    QCOMPARE(stages->priors, base);
+                    QCOMPARE(stages->temperature == base, tau != 0.7);
+                    QVERIFY(stages->logNormaliserComposed == 0 && stages->logNormaliserPriors == 0);
+                    const Diagnostics d = diagnose<float>(c.recipe, c.priors, in.source, *stages);
+                    QVERIFY(tau == 0.7 || (d.drift == 0 && d.klFromBase == 0 && d.js == 0 && d.tv == 0));
+                    QVERIFY(d.driftComposed == 0);
+                }
+            }
     }
 };
 

@@ -162,6 +162,16 @@ class TestTorchScriptFiles : public QObject, ScriptFolder {
         QVERIFY2(found.find("this is libtorch ") != std::string::npos, found.c_str());
     }
 
+    /// libtorch begins some of its reasons with an empty line.
+    void anOperationThatThisLibtorchDoesNotHave() {
+        const std::filesystem::path file = COUNTERPOINT_SOURCE_DIR "/tests/data/torchscript/attention.pt";
+        const std::string found = errorOf([&] { openScript(file); });
+        if (found.empty()) return;  // a libtorch that has it
+        QVERIFY2(found.find("TorchScript: Unknown builtin op: aten::scaled_dot_product_attention") != std::string::npos,
+                 found.c_str());
+        QVERIFY2(found.find("--torch DIR") != std::string::npos, found.c_str());
+    }
+
     void devices() {
         const std::filesystem::path file = script(toyScript(kScriptForward));
         OpenOptions options;

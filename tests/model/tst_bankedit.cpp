@@ -7,6 +7,7 @@
 #include "compute/error.h"
 #include "model/bankedit.h"
 #include "model/priortally.h"
+#include "tests/model/scripted.h"
 #include "tests/support/banks.h"
 #include "tests/support/fixture.h"
 
@@ -25,7 +26,7 @@ Session sessionOf(std::vector<compute::Prior> priors) {
     return s;
 }
 
-Session three() { return sessionOf({prior("a", {{1, 1}}), prior("b", {{2, 1}}), prior("c", {{3, 1}})}); }
+Session abc() { return sessionOf({prior("a", {{1, 1}}), prior("b", {{2, 1}}), prior("c", {{3, 1}})}); }
 
 QString names(const Session& s) {
     QStringList all;
@@ -53,7 +54,7 @@ class TestBankEdit : public QObject {
     void init() { failOnAnyWarning(); }
 
     void onePriorIsReplacedAndTheRestShared() {
-        const Session before = three();
+        const Session before = abc();
         compute::Prior changed = at(before, 1);
         changed.quality = 0.9;
         const Session after = withPrior(before, 0, 1, changed);
@@ -64,7 +65,7 @@ class TestBankEdit : public QObject {
     }
 
     void anOverrideFollowsItsName() {
-        Session s = withEta(three(), 0, 1, 1.5);
+        Session s = withEta(abc(), 0, 1, 1.5);
         compute::Prior renamed = at(s, 1);
         renamed.name = "bee";
         s = withPrior(std::move(s), 0, 1, renamed);
@@ -78,7 +79,7 @@ class TestBankEdit : public QObject {
     }
 
     void aNameIsOnesOwn() {
-        const Session s = three();
+        const Session s = abc();
         for (const char* taken : {"a", ""}) {
             compute::Prior renamed = at(s, 1);
             renamed.name = taken;
@@ -99,13 +100,13 @@ class TestBankEdit : public QObject {
 
     void copiesMovesAndSplits() {
         const std::size_t two[] = {0, 1};
-        QCOMPARE(names(withDuplicates(three(), 0, two)), QString("a b a 2 b 2 c"));
+        QCOMPARE(names(withDuplicates(abc(), 0, two)), QString("a b a 2 b 2 c"));
         std::vector<std::size_t> last = {1, 2};
-        QCOMPARE(names(withPriorsMoved(three(), 0, last, -1)), QString("b c a"));
+        QCOMPARE(names(withPriorsMoved(abc(), 0, last, -1)), QString("b c a"));
         QCOMPARE(last, (std::vector<std::size_t>{0, 1}));
-        QCOMPARE(names(withPriorsMoved(three(), 0, last, -1)), QString("a b c"));  // there is no room above
+        QCOMPARE(names(withPriorsMoved(abc(), 0, last, -1)), QString("a b c"));  // there is no room above
         last = {0, 1};
-        QCOMPARE(names(withPriorsMoved(three(), 0, last, 1)), QString("c a b"));
+        QCOMPARE(names(withPriorsMoved(abc(), 0, last, 1)), QString("c a b"));
 
         compute::Prior whole = prior("whole", {});
         whole.promote = {{"x", kNoToken}, {"y", kNoToken}};
@@ -200,7 +201,7 @@ class TestBankEdit : public QObject {
     }
 
     void switchesSayNoMoreThanIsNeeded() {
-        Session s = withEta(three(), 0, 2, 0.5);
+        Session s = withEta(abc(), 0, 2, 0.5);
         s = withSwitches(std::move(s), 0, {true, false, false});
         QCOMPARE(switchesOf(s, 0), (std::vector<bool>{true, false, false}));
         QVERIFY(!s.priors[0].overrides.contains("a"));
@@ -213,10 +214,10 @@ class TestBankEdit : public QObject {
 
     void aTokenIsPutInOnce() {
         compute::Prior p = prior("p", {{5, 0.3}});
-        p = withToken(p, Side::Demote, 5);
+        p = withToken(p, Side::Demote, 5, {});
         QVERIFY(p.delta.empty());
         QCOMPARE(p.demote.size(), 1u);
-        p = withToken(p, Side::Promote, 5);
+        p = withToken(p, Side::Promote, 5, {});
         QVERIFY(p.demote.empty());
         QCOMPARE(p.promote.at(0).id, 5);
         p = withText(p, Side::Demote, " cat");
@@ -224,6 +225,59 @@ class TestBankEdit : public QObject {
         p = withoutEntries(p, first);
         QVERIFY(p.promote.empty());
         QCOMPARE(p.demote.at(0).text, std::string(" cat"));
+    }
+
+    /// A text that became the token is what the prior said of it too: beside it the token would do neither.
+    void aTokenTakesThePlaceOfItsText() {
+        const ByteTokenizer tokenizer(300);
+        const compute::IdSpace ids{&tokenizer, 300, false};
+        compute::Prior p = prior("p", {});
+        p.promote = {{"a", kNoToken}, {"b", kNoToken}};
+        const compute::TokenId a = resolve(p, ids).entries.at(0).token;
+        QVERIFY(a != kNoToken);
+        p = withToken(p, Side::Demote, a, resolve(p, ids));
+        QCOMPARE(p.promote.size(), 1u);
+        QCOMPARE(p.promote.at(0).text, std::string("b"));
+        const compute::Factor now = resolve(p, ids);
+        QVERIFY(now.problems.empty());
+        QCOMPARE(now.delta.at(static_cast<std::size_t>(std::ranges::find(now.tokens, a) - now.tokens.begin())), -1.0);
+    }
+
+    /// A copy says what its original says, the session's word for it with it, and is saved under its own name.
+    void aCopyIsACopy() {
+        const std::size_t both[] = {0, 1};
+        compute::Prior broken = prior("broken", {});
+        broken.unusable = true;
+        broken.written = {{"name", "broken"}, {"quality", 2}};
+        Session s = withSwitches(withEta(sessionOf({prior("a", {{1, 1}}), broken}), 0, 0, 1.5), 0, {false, true});
+        s = withDuplicates(std::move(s), 0, both);
+        QCOMPARE(names(s), QString("a broken a 2 broken 2"));
+        const compute::PriorOverride said = overrideOf(s.priors[0], "a 2");
+        QVERIFY(said.eta == 1.5 && said.enabled == false);
+        QVERIFY(at(s, 3).written["name"] == "broken 2" && at(s, 1).written["name"] == "broken");
+        compute::Bank bank = *s.priors[0].content;
+        std::vector<std::string> warnings;
+        const compute::Bank again = compute::bankFromJson(compute::toJson(bank), "again", warnings);
+        QCOMPARE(again.priors.at(3)->name, std::string("broken 2"));
+        QVERIFY(again.priors.at(3)->problems.size() == 1);  // that of its quality, and none of a name that stands twice
+    }
+
+    void derivedAgain() {
+        const std::size_t two[] = {0, 2};
+        compute::Prior own = prior("c", {{9, 1}});
+        own.eta = 4;
+        Session s = sessionOf({prior("a", {{1, 1}}), prior("b", {{2, 1}}), own});
+        for (std::size_t i = 0; i < 3; ++i) s = withEta(std::move(s), 0, i, 1.5);
+        s = withDerivedEta(std::move(s), 0, two);
+        QVERIFY(!overrideOf(s.priors[0], "a").eta && !overrideOf(s.priors[0], "c").eta && !at(s, 2).eta);
+        QCOMPARE(overrideOf(s.priors[0], "b").eta.value_or(0), 1.5);
+    }
+
+    /// Opposite priors of one weight leave nothing: both stay.
+    void whatCancelsIsNotMerged() {
+        const std::size_t two[] = {0, 1};
+        const Session s = sessionOf({prior("a", {{1, 1}, {2, -1}}), prior("b", {{1, -1}, {2, 1}})});
+        QVERIFY(refusal([&] { withMerged(s, 0, two, {}); }).contains("nothing would be left"));
     }
 
     /// η = log 3, Δ = 2 and τ = 0.5: 4 log 3 where the token is in the support, 0 where it is not.

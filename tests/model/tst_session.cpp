@@ -218,6 +218,21 @@ class TestSession : public QObject {
         }
     }
 
+    void weightsOfBanks() {
+        const auto error = [](const std::string& weight) {
+            const std::string text =
+                R"({"format":"counterpoint.session/1","base":{"path":"m"},"priors":[{"bank":"b","weight":)" + weight +
+                "}]}";
+            return errorOf([&] { (void)parse(QByteArray::fromStdString(text)); });
+        };
+        for (const char* weight : {"1000000", "-1e6"}) QVERIFY2(error(weight).empty(), error(weight).c_str());
+        for (const char* weight : {"1000001.0", "-1e308"})
+            QVERIFY2(error(weight).find(
+                         "\"weight\": the value cannot be used (expected a number from -1000000 to 1000000, found ") !=
+                         std::string::npos,
+                     error(weight).c_str());
+    }
+
     void withoutABase() {
         std::vector<std::string> warnings;
         OrderedJson json = small();
