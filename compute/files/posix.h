@@ -47,6 +47,11 @@ inline std::string advice(int error) {
             return "check the path";
         case EISDIR:
             return "name the file itself";
+        case ENOSPC:
+        case EDQUOT:
+            return "make room there, or write somewhere else";
+        case EROFS:
+            return "write somewhere else";
         default:
             return {};
     }

@@ -127,7 +127,7 @@ class TestAtomicFile : public QObject, Scratch {
         const std::string kept = readFile(disk / "a.json");
         const int files = filesIn(disk);
         ::umount(disk.c_str());
-        QVERIFY2(found.find("the disk is full") != std::string::npos, found.c_str());
+        QVERIFY2(found.find("the disk is full; make room there") != std::string::npos, found.c_str());
         QCOMPARE(kept, std::string("old"));
         QCOMPARE(files, 1);
     }

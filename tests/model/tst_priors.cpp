@@ -161,9 +161,12 @@ class TestPriors : public QObject {
         RecomposeRequest what = again(moved, said);
         for (std::size_t i = 0; i < what.tokens.size(); ++i)
             what.tokenBytes.push_back(standingBytes(what.tokenizer.get(), what.tokens, i));
+        what.priors = said.started.at(0).priors;
         engine.recompose(what);
         const Said after = wait(engine);
         QVERIFY(after.failures.empty());
+        // What the entries became is the trace's: the first what-if does not ask the tokenizer again.
+        QVERIFY(after.recomposed.at(0).priors->members()[0].factor == what.priors->members()[0].factor);
         std::size_t steps = 0;
         const compute::Recipe recipe = toRecipe(moved, {2}, 0);
         for (const Recomposed& part : after.recomposed) {

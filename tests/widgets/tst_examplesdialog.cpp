@@ -217,6 +217,25 @@ class TestExamplesDialog : public QObject, Scratch {
         QVERIFY(o.find<QPushButton>("examples.stop").isHidden());
     }
 
+    /// A dial that is moved while texts are scored is answered meanwhile.
+    void aDialDoesNotWaitForTheEstimate() {
+        const Opened o(folder(), 1);
+        o.bothSets();
+        *o.held = true;
+        o.click("examples.estimate");
+        WAIT_UNTIL(o.said("examples.quality").startsWith("Scoring held-out texts"));
+        int answers = 0;
+        QObject::connect(o.document.get(), &model::Document::recomposed, o.document.get(), [&] { ++answers; });
+        model::Session session = o.document->session();
+        session.decoding.temperature = 0.5;
+        o.document->setSession(session);
+        WAIT_UNTIL(answers > 0);
+        QVERIFY(o.dialog->work().estimating());
+        QCOMPARE(o.document->trace()->session.decoding.temperature, 0.5);
+        *o.held = false;
+        WAIT_UNTIL(!o.dialog->work().estimating());
+    }
+
     /// What is estimated meanwhile is of a prior that is no longer asked for.
     void anEditForgetsTheEstimateUnderWay() {
         const Opened o(folder());
