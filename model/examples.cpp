@@ -96,6 +96,11 @@ std::vector<Candidate> proposeFrom(std::span<const ExampleText> texts, std::span
     return compute::candidates(examplesOf(texts, training));
 }
 
+double confidenceFrom(std::span<const Candidate> chosen, std::span<const ExampleText> texts,
+                      std::span<const std::size_t> training) {
+    return compute::confidenceOf(chosen, examplesOf(texts, training));
+}
+
 compute::Prior buildPrior(std::span<const Candidate> chosen, std::span<const ExampleText> texts,
                           std::span<const std::size_t> training, const ExamplePrior& options) {
     const auto refuse = [](std::string what, std::string advice) {
@@ -124,7 +129,7 @@ compute::Prior buildPrior(std::span<const Candidate> chosen, std::span<const Exa
     }
     if (prior.delta.empty() && prior.promote.empty() && prior.demote.empty())
         refuse("no token is chosen that tells the two sets apart", "tick some of the candidates");
-    prior.confidence = compute::confidenceOf(chosen, examplesOf(texts, training));
+    prior.confidence = confidenceFrom(chosen, texts, training);
     return prior;
 }
 

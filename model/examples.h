@@ -64,6 +64,9 @@ struct ExamplePrior {
     compute::Context when = {};
     std::string source = {};  ///< provenance
 };
+/// c of the chosen tokens from the training texts (compute/priors/examples.h); buildPrior gives it to the prior.
+double confidenceFrom(std::span<const compute::Candidate> chosen, std::span<const ExampleText> texts,
+                      std::span<const std::size_t> training);
 /// Ids under "exact id", c from the training texts; quality 0.5, which an estimate replaces. Error: no name, or no
 /// token chosen.
 compute::Prior buildPrior(std::span<const compute::Candidate> chosen, std::span<const ExampleText> texts,
