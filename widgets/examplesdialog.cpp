@@ -192,8 +192,8 @@ compute::Prior ExamplesDialog::prior() const {
 
 void ExamplesDialog::add() {
     const auto bank = static_cast<std::size_t>(m_bank->currentData().toInt());
-    model::Session session = model::withExamplePrior(m_document.session(), bank, prior(),
-                                                     m_candidates->proposal()->tokenizer->fingerprint());
+    model::Session session =
+        model::withExamplePrior(m_document.session(), bank, prior(), *m_candidates->proposal()->tokenizer);
     const std::string name = session.priors[bank].content->priors.back()->name;
     m_document.setSession(std::move(session));
     m_said->setText(tr("'%1' is in the bank; its file has it when the bank is saved.").arg(told(name)));

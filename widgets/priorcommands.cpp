@@ -3,6 +3,7 @@
 #include <QHeaderView>
 #include <algorithm>
 
+#include "model/bankids.h"
 #include "widgets/attempt.h"
 #include "widgets/priorspanel.h"
 
@@ -71,11 +72,10 @@ void PriorsPanel::run(Command command) {
             if (m_table.total() > 0) m_view->select({std::min(rows.front(), m_table.total() - 1)});
             return;
         case Command::Merge: {
-            const auto& tokenizer = m_document.tokenizer();
-            const compute::Bank& content = bankAt(session, at);
-            const bool foreign = tokenizer && content.tokenizer && *content.tokenizer != tokenizer->fingerprint();
-            apply(withMerged(std::move(session), at, rows,
-                             {tokenizer.get(), tokenizer ? tokenizer->size() : -1, foreign}));
+            const auto& tokenizer = m_document.tokenizer();  // what is joined becomes its ids
+            session = withIdsOf(std::move(session), at, tokenizer.get());
+            apply(
+                withMerged(std::move(session), at, rows, {tokenizer.get(), tokenizer ? tokenizer->size() : -1, false}));
             return m_view->select({rows.front()});
         }
         case Command::Split: {
@@ -117,7 +117,11 @@ void PriorsPanel::put(std::size_t prior, compute::TokenId token, model::Side sid
     attempt(
         m_document,
         [&] {
-            apply(model::withPrior(m_document.session(), static_cast<std::size_t>(bank()), prior,
+            const auto at = static_cast<std::size_t>(bank());
+            const model::Trace* trace = m_document.trace();  // the token is one of its tokenizer
+            model::Session session =
+                model::withIdsOf(m_document.session(), at, trace == nullptr ? nullptr : trace->tokenizer.get());
+            apply(model::withPrior(std::move(session), at, prior,
                                    model::withToken(m_table.prior(prior), side, token, becameOf(prior))));
         },
         "priors");

@@ -11,6 +11,7 @@
 
 #include "compute/error.h"
 #include "compute/priors/mosteta.h"
+#include "model/bankids.h"
 #include "widgets/attempt.h"
 #include "widgets/icons.h"
 #include "widgets/numbertable.h"
@@ -298,9 +299,11 @@ void PriorDetail::edit(const std::string& merge, const Change& change) {
     attemptOrRestore([&] {
         Prior changed = m_panel.table().prior(m_prior);
         change(changed);
-        m_document.setSession(model::withPrior(m_document.session(), static_cast<std::size_t>(m_panel.bank()), m_prior,
-                                               std::move(changed)),
-                              merge);
+        const auto bank = static_cast<std::size_t>(m_panel.bank());
+        model::Session session = m_document.session();
+        if (model::bringsIds(m_panel.table().prior(m_prior), changed))
+            session = model::withIdsOf(std::move(session), bank, m_document.tokenizer().get());
+        m_document.setSession(model::withPrior(std::move(session), bank, m_prior, std::move(changed)), merge);
     });
 }
 
