@@ -188,6 +188,11 @@ void PriorDetail::makeEntries() {
     connect(m_entries, &PriorEntries::added, this, [this](model::Side side, const std::string& text) {
         edit({}, [&](Prior& prior) { prior = model::withText(std::move(prior), side, text); });
     });
+    connect(m_entries, &PriorEntries::selected, this, [this] {
+        const model::BankPtr& bank = m_panel.table().content();
+        const bool any = bank && m_prior < bank->priors.size();
+        m_panel.setEntries(any ? bank->priors[m_prior] : nullptr, m_entries->selectedRows());
+    });
     connect(m_entries, &PriorEntries::removed, this, [this](const std::vector<std::size_t>& rows) {
         edit({}, [&](Prior& prior) { prior = model::withoutEntries(std::move(prior), rows); });
     });
