@@ -39,7 +39,14 @@ const PriorRow kPriorRows[] = {
     {"priors.split",
      Command::Split,
      "Split promoted and demoted",
-     "What the prior demotes becomes a prior of its own",
+     "What the prior demotes, a Δ below 0 too, becomes a prior of its own",
+     "",
+     {},
+     false},
+    {"priors.splitEntries",
+     Command::SplitEntries,
+     "Split selected entries",
+     "The entries selected in the prior's detail become a prior of their own",
      "",
      {},
      false},
@@ -140,6 +147,32 @@ void MainWindow::buildPriorActions() {
                if (m_priors->bank() >= 0)
                    widgets::openCompressDialog(m_document, static_cast<std::size_t>(m_priors->bank()), this);
            }});
+    a.add({.id = "priors.import",
+           .menu = priors,
+           .text = tr("Import priors…"),
+           .help =
+               tr("Put the priors of another bank's file behind those of this one; a name that is taken gets a number"),
+           .keys = {},
+           .glyph = {},
+           .run = [this, banks] {
+               ask(false, false, tr("Import priors"), banks, [this](const fs::path& file) {
+                   attempt(
+                       m_document, [&] { m_priors->importFrom(file); }, "priors");
+               });
+           }});
+    a.add({.id = "priors.export",
+           .menu = priors,
+           .text = tr("Export selected priors…"),
+           .help = tr("Write the selected priors, as they stand in the bank, into a new bank as JSON or "
+                      ".bank.safetensors; the session stays as it is"),
+           .keys = {},
+           .glyph = {},
+           .run = [this, banks] {
+               askName(tr("Export priors"), banks, widgets::bankPath, [this](const fs::path& file) {
+                   attempt(
+                       m_document, [&] { m_priors->exportSelected(file); }, "priors");
+               });
+           }});
     a.add({.id = "priors.find",
            .menu = priors,
            .text = tr("Find prior"),
@@ -165,8 +198,9 @@ void MainWindow::buildPriorActions() {
         const auto& entries = m_document.session().priors;
         const bool read = bank >= 0 && static_cast<std::size_t>(bank) < entries.size() &&
                           entries[static_cast<std::size_t>(bank)].content != nullptr;
-        for (const char* id : {"priors.save", "priors.saveAs", "priors.compress"})
+        for (const char* id : {"priors.save", "priors.saveAs", "priors.compress", "priors.import"})
             m_actions->action(QLatin1String(id))->setEnabled(read);
+        m_actions->action(QStringLiteral("priors.export"))->setEnabled(m_priors->can(Command::Duplicate));
     };
     connect(m_priors, &widgets::PriorsPanel::commandsChanged, this, enable);
     enable();
@@ -179,7 +213,9 @@ void MainWindow::buildPriorActions() {
                           .priors = actions({"priors.new", "priors.duplicate", "priors.mute", "priors.solo"}),
                           .menu = actions({"priors.new",
                                            "priors.duplicate",
+                                           "priors.merge",
                                            "priors.split",
+                                           "priors.splitEntries",
                                            "priors.delete",
                                            nullptr,
                                            "priors.mute",
@@ -197,6 +233,8 @@ void MainWindow::buildPriorActions() {
                                            "priors.save",
                                            "priors.saveAs",
                                            "priors.compress",
+                                           "priors.import",
+                                           "priors.export",
                                            "priors.removeBank"}),
                           .empty = actions({"priors.open", "priors.newBank"})});
 }

@@ -20,6 +20,7 @@
 #include "compute/error.h"
 #include "compute/files/atomicfile.h"
 #include "compute/version.h"
+#include "model/driftwithout.h"
 #include "widgets/attempt.h"
 #include "widgets/numbertable.h"
 #include "widgets/palette.h"
@@ -105,6 +106,7 @@ void resizeTo(MainWindow& window, const QSize& size) {
 /// Of a picture where none is asked for: there is no screen whose size it could take.
 constexpr QSize kPictureSize(1600, 1000);
 constexpr int kSignalMs = 100;
+constexpr std::chrono::seconds kMostAnalysis{60};  // a picture without it is better than none
 
 /// As `run` does: a signal stops what decodes or loads; of a call that does not return the notice is the failure.
 void throwIfAsked(const Interrupt& interrupt, const model::Document& document) {
@@ -138,6 +140,9 @@ int screenshot(MainWindow& window, const WindowOptions& options) {
     for (const model::Notice& notice : said)  // they go by themselves, sooner or later: not in some of the pictures
         if (notice.level == model::Notice::Level::Info) document.dismiss(notice.id);
     for (int pass = 0; pass < 3; ++pass) QApplication::processEvents();  // layouts settle, then plots draw
+    waitForAnalysis(document, kMostAnalysis, [&] { return interrupt.asked(); });
+    throwIfAsked(interrupt, document);
+    throwFailure(document);
     widgets::fitColumnsAnew(window);
     window.resize(asked);  // notices that were shown meanwhile may have needed more
     QElapsedTimer drawn;
@@ -159,6 +164,27 @@ std::unique_ptr<compute::Source> openBehindTheWindow(const std::filesystem::path
         getpriority(PRIO_PROCESS, static_cast<id_t>(getpid())) + kBehind;  // the window's thread, and less
     setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), behind);
     return compute::openSource(path, options, std::move(stop));
+}
+
+bool waitForAnalysis(model::Document& document, std::chrono::milliseconds most, const std::function<bool()>& givenUp) {
+    const auto answered = [&] {
+        if (document.busy() || document.engine().analysing()) return false;
+        const model::Trace* trace = document.trace();
+        const compute::PriorSet::Member* prior =
+            trace == nullptr ? nullptr : model::shownPrior(*trace, document.view());
+        return prior == nullptr || !prior->acts || model::isOf(trace->driftWithout.get(), *trace, *prior);
+    };
+    constexpr int kLookMs = 20;
+    QEventLoop loop;
+    QElapsedTimer since;
+    QTimer look;
+    QObject::connect(&look, &QTimer::timeout, &loop, [&] {
+        if (answered() || (givenUp && givenUp()) || since.hasExpired(most.count())) loop.quit();
+    });
+    since.start();
+    look.start(kLookMs);
+    if (!answered()) loop.exec();
+    return answered();
 }
 
 int runWindow(const WindowOptions& options, int& argc, char** argv) {

@@ -5,13 +5,16 @@
 // Returns the exit code; throws Error when a screenshot's session fails. Thread: main.
 
 #include <QSize>
+#include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "compute/sources/source.h"
+#include "model/document.h"
 
 namespace counterpoint::app {
 
@@ -31,6 +34,11 @@ struct WindowOptions {
 /// core (a person sees a late frame, not a late token). What the sources compute on inherits it.
 std::unique_ptr<compute::Source> openBehindTheWindow(const std::filesystem::path& path,
                                                      const compute::OpenOptions& options, std::stop_token stop);
+
+/// Waits until the analysis lane has answered all that was asked of it and the drift without the prior that is looked
+/// at is in the trace; `most` at the longest, or until `givenUp` says so. Whether it came to that.
+bool waitForAnalysis(model::Document& document, std::chrono::milliseconds most,
+                     const std::function<bool()>& givenUp = {});
 
 int runWindow(const WindowOptions& options, int& argc, char** argv);
 

@@ -23,23 +23,6 @@ namespace {
 
 constexpr std::size_t kShownMerges = 500, kShownNames = 20;
 
-/// The bank as the session has it act: what it says of single priors is theirs, so that a level joins what acts as it
-/// acts.
-BankPtr withOverrides(const BankEntry& entry) {
-    const compute::PriorOverrides overrides = readOverrides(entry.overrides, "bank '" + entry.bank + "'");
-    if (overrides.empty()) return entry.content;
-    Bank bank = *entry.content;
-    for (compute::PriorPtr& prior : bank.priors) {
-        const auto own = overrides.find(prior->name);
-        if (own == overrides.end()) continue;
-        Prior changed = *prior;
-        if (own->second.eta) changed.eta = own->second.eta;
-        changed.enabled = own->second.enabled.value_or(changed.enabled);
-        prior = std::make_shared<const Prior>(std::move(changed));
-    }
-    return std::make_shared<const Bank>(std::move(bank));
-}
-
 void add(MeanAndMost& to, double value) {
     to.mean += value;
     if (std::isnan(value) || value > to.most) to.most = value;  // what is not a number stays

@@ -7,6 +7,7 @@
 
 #include "compute/error.h"
 #include "compute/priors/hierarchy.h"
+#include "model/priornames.h"
 
 namespace counterpoint::model {
 
@@ -27,28 +28,6 @@ PriorPtr shared(Prior prior) { return std::make_shared<const Prior>(std::move(pr
 bool hasName(const Bank& bank, const std::string& name) {
     return std::any_of(bank.priors.begin(), bank.priors.end(), [&](const PriorPtr& p) { return p->name == name; });
 }
-
-/// The names that are taken.
-class Names {
-  public:
-    explicit Names(const Bank& bank) {
-        for (const PriorPtr& p : bank.priors) m_taken.insert(p->name);
-    }
-    /// `wanted`, or the first with a number that is free; taken from then on.
-    std::string take(const std::string& wanted) {
-        if (!wanted.empty() && m_taken.insert(wanted).second) return wanted;
-        std::string stem = wanted.empty() ? "prior" : wanted;  // of "prefer get 2": "prefer get"
-        if (const auto end = stem.find_last_not_of("0123456789");
-            end != std::string::npos && end > 0 && stem[end] == ' ')
-            stem.resize(end);
-        for (std::size_t& n = m_next.try_emplace(stem, 2).first->second;; ++n)
-            if (std::string name = stem + " " + std::to_string(n); m_taken.insert(name).second) return name;
-    }
-
-  private:
-    std::unordered_set<std::string> m_taken;
-    std::unordered_map<std::string, std::size_t> m_next;
-};
 
 void put(Session& session, std::size_t bank, Bank changed) {
     session.priors[bank].content = std::make_shared<const Bank>(std::move(changed));
@@ -106,7 +85,7 @@ const Bank& bankAt(const Session& session, std::size_t bank) {
     return *entry.content;
 }
 
-std::string freePriorName(const Bank& bank, const std::string& wanted) { return Names(bank).take(wanted); }
+std::string freePriorName(const Bank& bank, const std::string& wanted) { return PriorNames(bank).take(wanted); }
 
 Session withPrior(Session session, std::size_t bank, std::size_t index, Prior prior) {
     Bank changed = bankAt(session, bank);
@@ -164,7 +143,7 @@ Session withDuplicates(Session session, std::size_t bank, std::span<const std::s
     Bank changed = bankAt(session, bank);
     BankEntry& entry = session.priors[bank];
     const compute::PriorOverrides said = readOverrides(entry.overrides, "bank '" + entry.bank + "'");
-    Names names(changed);
+    PriorNames names(changed);
     std::vector<PriorPtr> copies;
     for (const std::size_t i : indices) {
         Prior copy = *changed.priors.at(i);

@@ -177,8 +177,10 @@ PlotData merging(const Trace& trace, const std::stop_token& stop) {
     double most = 0;
     for (const BankEntry& entry : trace.session.priors) {
         if (!entry.content || stop.stop_requested()) continue;
-        const compute::Compressed small = compute::compress(std::span(entry.content.get(), 1), idsOf(trace, *entry.content),
-            {.level = 2, .goOn = [&](int, double) { return !stop.stop_requested(); }});
+        const BankPtr bank = withOverrides(entry);
+        const compute::Compressed small =
+            compute::compress(std::span(bank.get(), 1), idsOf(trace, *bank),
+                              {.level = 2, .goOn = [&](int, double) { return !stop.stop_requested(); }});
         if (small.levels.empty()) break;
         most = std::max(most, static_cast<double>(small.levels.front().priors));
         add(points, static_cast<double>(small.levels.front().priors), static_cast<double>(small.levels.back().priors));

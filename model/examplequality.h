@@ -8,9 +8,10 @@
 //     q = (1 + s)/(2 + n), brought to [0.05, 0.95]; η = log(q/(1−q)) follows (R8)
 // What a prior promotes it takes from all other tokens: `everywhere` counts those positions too, and is shown beside q,
 // not used for it: nearly every position of a preferred text would speak against a prior that promotes. Positions of
-// one text are not independent, so the interval is one of positions, not of texts. A text is scored up to the base's
-// context and kMostScored positions. Errors: Error as of a decode. Thread: any; it blocks, with
-// an Engine of its own.
+// one text are not independent, so the interval is one of positions, not of texts: too narrow where texts are long. A
+// text's `weight` is not used: it says how much a text teaches (candidates and c), and here positions are counted,
+// which a weight of 10 would count ten times though each was seen once. A text is scored up to the base's context and
+// kMostScored positions. Errors: Error as of a decode. Thread: any; it blocks, with an Engine of its own.
 
 #include "model/examples.h"
 #include "model/runner.h"

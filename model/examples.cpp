@@ -5,7 +5,7 @@
 #include <map>
 
 #include "compute/error.h"
-#include "model/bankedit.h"
+#include "model/bankids.h"
 #include "model/loadedrack.h"
 
 namespace counterpoint::model {
@@ -96,6 +96,11 @@ std::vector<Candidate> proposeFrom(std::span<const ExampleText> texts, std::span
     return compute::candidates(examplesOf(texts, training));
 }
 
+double confidenceFrom(std::span<const Candidate> chosen, std::span<const ExampleText> texts,
+                      std::span<const std::size_t> training) {
+    return compute::confidenceOf(chosen, examplesOf(texts, training));
+}
+
 compute::Prior buildPrior(std::span<const Candidate> chosen, std::span<const ExampleText> texts,
                           std::span<const std::size_t> training, const ExamplePrior& options) {
     const auto refuse = [](std::string what, std::string advice) {
@@ -124,26 +129,14 @@ compute::Prior buildPrior(std::span<const Candidate> chosen, std::span<const Exa
     }
     if (prior.delta.empty() && prior.promote.empty() && prior.demote.empty())
         refuse("no token is chosen that tells the two sets apart", "tick some of the candidates");
-    prior.confidence = compute::confidenceOf(chosen, examplesOf(texts, training));
+    prior.confidence = confidenceFrom(chosen, texts, training);
     return prior;
 }
 
-Session withExamplePrior(Session session, std::size_t bank, compute::Prior prior, const std::string& fingerprint) {
-    const BankEntry& entry = session.priors.at(bank);
-    const std::string where = "bank '" + entry.bank + "'";
-    if (!entry.content) throw Error({.where = where, .what = "it was not read"});
-    if (entry.content->tokenizer && *entry.content->tokenizer != fingerprint)
-        throw Error({.where = where,
-                     .what = "it was made for another tokenizer, where these ids are other tokens",
-                     .expected = fingerprint,
-                     .found = *entry.content->tokenizer,
-                     .advice = "choose a bank of this tokenizer, or a new one"});
-    const std::size_t end = entry.content->priors.size();
-    session = withNewPrior(std::move(session), bank, end, std::move(prior));
-    compute::Bank changed = *session.priors[bank].content;
-    changed.tokenizer = fingerprint;
-    session.priors[bank].content = std::make_shared<const compute::Bank>(std::move(changed));
-    return session;
+Session withExamplePrior(Session session, std::size_t bank, compute::Prior prior, const compute::Tokenizer& tokenizer) {
+    session = withIdsOf(std::move(session), bank, &tokenizer);
+    const std::size_t end = session.priors[bank].content->priors.size();
+    return withNewPrior(std::move(session), bank, end, std::move(prior));
 }
 
 }  // namespace counterpoint::model

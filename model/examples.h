@@ -64,12 +64,15 @@ struct ExamplePrior {
     compute::Context when = {};
     std::string source = {};  ///< provenance
 };
+/// c of the chosen tokens from the training texts (compute/priors/examples.h); buildPrior gives it to the prior.
+double confidenceFrom(std::span<const compute::Candidate> chosen, std::span<const ExampleText> texts,
+                      std::span<const std::size_t> training);
 /// Ids under "exact id", c from the training texts; quality 0.5, which an estimate replaces. Error: no name, or no
 /// token chosen.
 compute::Prior buildPrior(std::span<const compute::Candidate> chosen, std::span<const ExampleText> texts,
                           std::span<const std::size_t> training, const ExamplePrior& options);
-/// The prior at the end of a bank, which is then of this tokenizer. Error where the bank was not read or is another
-/// tokenizer's.
-Session withExamplePrior(Session session, std::size_t bank, compute::Prior prior, const std::string& fingerprint);
+/// The prior at the end of a bank, whose ids are of this tokenizer (bankids.h). Error where the bank was not read or is
+/// another tokenizer's.
+Session withExamplePrior(Session session, std::size_t bank, compute::Prior prior, const compute::Tokenizer& tokenizer);
 
 }  // namespace counterpoint::model

@@ -53,6 +53,7 @@ QWidget* ExamplesDialog::makeEnd() {
     m_progress->setObjectName(QStringLiteral("examples.progress"));
     m_progress->setMaximumWidth(160);
     m_quality = sentenceLabel("examples.quality");
+    m_confidence = sentenceLabel("examples.confidence");
     first->addWidget(m_estimate);
     first->addWidget(m_stop);
     first->addWidget(m_progress);
@@ -69,6 +70,7 @@ QWidget* ExamplesDialog::makeEnd() {
     last->addWidget(
         button("examples.close", tr("Close"), tr("Close; what was read is forgotten"), [this] { close(); }));
     connect(m_bank, &QComboBox::currentIndexChanged, this, &ExamplesDialog::priorEdited);
+    all->addWidget(m_confidence);
     all->addLayout(first);
     all->addLayout(last);
     return box;
@@ -77,12 +79,26 @@ QWidget* ExamplesDialog::makeEnd() {
 void ExamplesDialog::refresh() {
     m_sets->refresh();
     if (m_candidates->proposal() != m_work->proposal()) m_candidates->read(m_work->proposal());
+    refreshConfidence();
     refreshQuality();
+}
+
+void ExamplesDialog::refreshConfidence() {
+    const auto& proposal = m_candidates->proposal();
+    if (!proposal || !m_candidates->anyTicked()) return m_confidence->clear();
+    const double c = model::confidenceFrom(m_candidates->ticked(), proposal->texts, proposal->split.training);
+    m_confidence->setText(
+        tr("Confidence c = %1: the share of its own side's training texts, by their weights, that hold "
+           "a ticked token, on average. %2")
+            .arg(formatNumber(c), m_form->options().explicitDelta
+                                      ? tr("Δ by log-odds is final: c stays beside it, not applied.")
+                                      : tr("It is applied: Δ = c·δ₊ and −c·δ₋.")));
 }
 
 void ExamplesDialog::priorEdited() {
     m_said->clear();
     m_work->forgetEstimate();
+    refreshConfidence();
     refreshQuality();
 }
 
@@ -113,8 +129,9 @@ void ExamplesDialog::refreshQuality() {
         compute::Prior rated;
         rated.quality = quality->q;
         const compute::Eta eta = compute::etaOf(rated);
-        QString text = tr("q = %1 (95 %: %2 to %3), η = %4%5; right at %6 of %7 positions whose token it weighs (at "
-                          "%8 of %9 that it moves: what it promotes it takes from the rest)")
+        QString text = tr("q = %1 (95 %: %2 to %3, too narrow for long texts: it counts positions, which are not "
+                          "independent), η = %4%5; right at %6 of %7 positions whose token it weighs (at %8 of %9 that "
+                          "it moves: what it promotes it takes from the rest); the weights of texts are not used here")
                            .arg(formatNumber(quality->q), formatNumber(c.low), formatNumber(c.high),
                                 formatNumber(eta.eta), eta.off ? tr(", off") : QString())
                            .arg(quality->support().right)
@@ -175,8 +192,8 @@ compute::Prior ExamplesDialog::prior() const {
 
 void ExamplesDialog::add() {
     const auto bank = static_cast<std::size_t>(m_bank->currentData().toInt());
-    model::Session session = model::withExamplePrior(m_document.session(), bank, prior(),
-                                                     m_candidates->proposal()->tokenizer->fingerprint());
+    model::Session session =
+        model::withExamplePrior(m_document.session(), bank, prior(), *m_candidates->proposal()->tokenizer);
     const std::string name = session.priors[bank].content->priors.back()->name;
     m_document.setSession(std::move(session));
     m_said->setText(tr("'%1' is in the bank; its file has it when the bank is saved.").arg(told(name)));

@@ -28,6 +28,7 @@ class ExamplesDialog : public QDialog {
     QWidget* makeEnd();
     void refresh();
     void refreshQuality();
+    void refreshConfidence();  ///< of the ticked tokens: reads all training texts, so only where these have changed
     void refreshBanks();
     void priorEdited();
     compute::Prior prior() const;  ///< throws what building it throws
@@ -40,7 +41,7 @@ class ExamplesDialog : public QDialog {
     ExampleCandidates* m_candidates;
     ExampleForm* m_form;
     QComboBox* m_bank;
-    QLabel *m_said, *m_quality;
+    QLabel *m_said, *m_quality, *m_confidence;
     QPushButton *m_estimate, *m_stop, *m_add;
     QProgressBar* m_progress;
 };

@@ -3,6 +3,8 @@
 #include <QHeaderView>
 #include <algorithm>
 
+#include "compute/printable.h"
+#include "model/bankparts.h"
 #include "widgets/attempt.h"
 #include "widgets/priorspanel.h"
 
@@ -31,7 +33,12 @@ bool PriorsPanel::can(Command command) const {
         case Command::Merge:
             return m_view->selected().size() > 1;
         case Command::Split:
-            return !m_table.prior(now).promote.empty() && !m_table.prior(now).demote.empty();
+            return model::hasBothSides(m_table.prior(now));
+        case Command::SplitEntries: {
+            const compute::Prior& whole = m_table.prior(now);
+            return m_entriesOf == m_table.content()->priors.at(now) && !m_entries.empty() &&
+                   m_entries.size() < whole.promote.size() + whole.demote.size() + whole.delta.size();
+        }
         case Command::Promote:
         case Command::Demote:
             return shownToken() != compute::kNoToken;
@@ -71,20 +78,17 @@ void PriorsPanel::run(Command command) {
             if (m_table.total() > 0) m_view->select({std::min(rows.front(), m_table.total() - 1)});
             return;
         case Command::Merge: {
-            const auto& tokenizer = m_document.tokenizer();
-            const compute::Bank& content = bankAt(session, at);
-            const bool foreign = tokenizer && content.tokenizer && *content.tokenizer != tokenizer->fingerprint();
-            apply(withMerged(std::move(session), at, rows,
-                             {tokenizer.get(), tokenizer ? tokenizer->size() : -1, foreign}));
+            const auto& tokenizer = m_document.tokenizer();  // what is joined becomes its ids
+            session = withIdsOf(std::move(session), at, tokenizer.get());
+            apply(
+                withMerged(std::move(session), at, rows, {tokenizer.get(), tokenizer ? tokenizer->size() : -1, false}));
             return m_view->select({rows.front()});
         }
-        case Command::Split: {
-            const compute::Prior& whole = m_table.prior(now);
-            std::vector<std::size_t> demoted;
-            for (std::size_t i = 0; i < whole.demote.size(); ++i) demoted.push_back(whole.promote.size() + i);
-            apply(withSplit(std::move(session), at, now, demoted));
+        case Command::Split:
+        case Command::SplitEntries:
+            apply(withSplit(std::move(session), at, now,
+                            command == Command::Split ? demotedEntries(m_table.prior(now)) : m_entries));
             return m_view->select({now, now + 1});
-        }
         case Command::Solo:
             return solo(rows);
         case Command::Mute: {
@@ -113,11 +117,53 @@ void PriorsPanel::resetEta(const std::vector<std::size_t>& priors) {
     apply(model::withDerivedEta(m_document.session(), static_cast<std::size_t>(bank()), priors));
 }
 
+void PriorsPanel::setEntries(compute::PriorPtr prior, std::vector<std::size_t> entries) {
+    m_entriesOf = std::move(prior);
+    m_entries = std::move(entries);
+    Q_EMIT commandsChanged();
+}
+
+void PriorsPanel::exportSelected(const std::filesystem::path& file) {
+    if (!can(Command::Duplicate)) return;
+    const std::vector<std::size_t> rows = m_view->selected();
+    m_document.saveOther(std::make_shared<const compute::Bank>(
+                             model::bankOfPriors(*m_table.content(), rows, file.stem().stem().string())),
+                         file);
+    m_document.notify(
+        model::Notice::Level::Info,
+        compute::printable("Exported " + model::countOf(rows.size(), "prior") + " to " + file.string() + "."), {},
+        "priors.export");
+}
+
+void PriorsPanel::importFrom(const std::filesystem::path& file) {
+    if (!can(Command::New)) return;
+    std::vector<std::string> warnings;
+    const compute::Bank from = compute::readBank(file, warnings);
+    model::Import import = model::withImported(m_document.session(), static_cast<std::size_t>(bank()), from,
+                                               m_document.tokenizer().get(), file.string());
+    apply(std::move(import.session));
+    m_search->clear();
+    m_matched->setChecked(false);
+    std::vector<std::size_t> imported;
+    for (std::size_t i = 0; i < import.count; ++i) imported.push_back(import.first + i);
+    m_view->select(imported);
+    for (std::string& warning : warnings) m_document.notify(model::Notice::Level::Warning, std::move(warning));
+    const std::string left = model::leftBehind(import);
+    const std::string count = model::countOf(import.count, "prior");
+    m_document.notify(left.empty() ? model::Notice::Level::Info : model::Notice::Level::Warning,
+                      compute::printable("Imported " + count + " from " + file.string() + left + "."), {},
+                      "priors.import");
+}
+
 void PriorsPanel::put(std::size_t prior, compute::TokenId token, model::Side side) {
     attempt(
         m_document,
         [&] {
-            apply(model::withPrior(m_document.session(), static_cast<std::size_t>(bank()), prior,
+            const auto at = static_cast<std::size_t>(bank());
+            const model::Trace* trace = m_document.trace();  // the token is one of its tokenizer
+            model::Session session =
+                model::withIdsOf(m_document.session(), at, trace == nullptr ? nullptr : trace->tokenizer.get());
+            apply(model::withPrior(std::move(session), at, prior,
                                    model::withToken(m_table.prior(prior), side, token, becameOf(prior))));
         },
         "priors");

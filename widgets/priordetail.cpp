@@ -11,6 +11,7 @@
 
 #include "compute/error.h"
 #include "compute/priors/mosteta.h"
+#include "model/bankids.h"
 #include "widgets/attempt.h"
 #include "widgets/icons.h"
 #include "widgets/numbertable.h"
@@ -187,6 +188,11 @@ void PriorDetail::makeEntries() {
     connect(m_entries, &PriorEntries::added, this, [this](model::Side side, const std::string& text) {
         edit({}, [&](Prior& prior) { prior = model::withText(std::move(prior), side, text); });
     });
+    connect(m_entries, &PriorEntries::selected, this, [this] {
+        const model::BankPtr& bank = m_panel.table().content();
+        const bool any = bank && m_prior < bank->priors.size();
+        m_panel.setEntries(any ? bank->priors[m_prior] : nullptr, m_entries->selectedRows());
+    });
     connect(m_entries, &PriorEntries::removed, this, [this](const std::vector<std::size_t>& rows) {
         edit({}, [&](Prior& prior) { prior = model::withoutEntries(std::move(prior), rows); });
     });
@@ -298,9 +304,11 @@ void PriorDetail::edit(const std::string& merge, const Change& change) {
     attemptOrRestore([&] {
         Prior changed = m_panel.table().prior(m_prior);
         change(changed);
-        m_document.setSession(model::withPrior(m_document.session(), static_cast<std::size_t>(m_panel.bank()), m_prior,
-                                               std::move(changed)),
-                              merge);
+        const auto bank = static_cast<std::size_t>(m_panel.bank());
+        model::Session session = m_document.session();
+        if (model::bringsIds(m_panel.table().prior(m_prior), changed))
+            session = model::withIdsOf(std::move(session), bank, m_document.tokenizer().get());
+        m_document.setSession(model::withPrior(std::move(session), bank, m_prior, std::move(changed)), merge);
     });
 }
 

@@ -46,10 +46,13 @@ PriorEntries::PriorEntries(QWidget* parent) : QWidget(parent) {
     m_table = makeNumberTable(this);
     m_table->setObjectName(QStringLiteral("prior.entries"));
     m_table->setAccessibleName(tr("Tokens promoted and demoted"));
-    m_table->setToolTip(tr("What each entry became; Delete takes it out"));
+    m_table->setToolTip(
+        tr("What each entry became; Delete takes the selected ones out, Priors > Split selected entries makes a prior "
+           "of them"));
     m_table->setSelectionMode(QAbstractItemView::ExtendedSelection);
     m_table->setMinimumHeight(kFewestRows * m_table->verticalHeader()->defaultSectionSize());
     m_table->installEventFilter(this);
+    connect(m_table, &QTableWidget::itemSelectionChanged, this, &PriorEntries::selected);
     column->addWidget(m_table, 1);
 }
 
@@ -58,6 +61,7 @@ void PriorEntries::read(const compute::Factor* factor, const model::PriorSetPtr&
     if (factor == m_shown && factor != nullptr) return;
     m_shown = factor;
     m_set = set;
+    m_table->clearSelection();  // it was of other entries
     const int rows = factor != nullptr ? static_cast<int>(factor->entries.size()) : 0;
     setTableShape(*m_table,
                   {{tr("Entry"), tr("As it is written"), {}},
@@ -94,6 +98,14 @@ void PriorEntries::count(const model::PriorTally::Of& tally) {
     }
 }
 
+std::vector<std::size_t> PriorEntries::selectedRows() const {
+    std::vector<std::size_t> rows;
+    for (const QModelIndex& at : m_table->selectionModel()->selectedRows())
+        rows.push_back(static_cast<std::size_t>(at.row()));
+    std::sort(rows.begin(), rows.end());
+    return rows;
+}
+
 void PriorEntries::add(model::Side side) {
     const std::string entry = m_entry->text().toStdString();
     if (entry.empty()) return;
@@ -105,11 +117,7 @@ bool PriorEntries::eventFilter(QObject* watched, QEvent* event) {
     if (event->type() != QEvent::KeyPress) return QWidget::eventFilter(watched, event);
     const auto* key = static_cast<QKeyEvent*>(event);
     if (watched == m_table && key->key() == Qt::Key_Delete) {
-        std::vector<std::size_t> rows;
-        for (const QModelIndex& at : m_table->selectionModel()->selectedRows())
-            rows.push_back(static_cast<std::size_t>(at.row()));
-        std::sort(rows.begin(), rows.end());
-        if (!rows.empty()) Q_EMIT removed(rows);
+        if (const std::vector<std::size_t> rows = selectedRows(); !rows.empty()) Q_EMIT removed(rows);
         return true;
     }
     if (watched == m_entry && (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter)) {

@@ -20,12 +20,14 @@ class PriorEntries : public QWidget {
     explicit PriorEntries(QWidget* parent = nullptr);
     /// `factor`: of a prior of `set`, that is kept; nullptr: nothing is known of it. `tokenizer` writes the tokens.
     void read(const compute::Factor* factor, const model::PriorSetPtr& set, const compute::Tokenizer* tokenizer);
+    std::vector<std::size_t> selectedRows() const;  ///< ascending
     /// The last column: how often each token stands in the trace where the prior matched.
     void count(const model::PriorTally::Of& tally);
 
   Q_SIGNALS:
     void added(counterpoint::model::Side side, const std::string& text);
     void removed(const std::vector<std::size_t>& rows);  ///< ascending
+    void selected();
 
   protected:
     bool eventFilter(QObject* watched, QEvent* event) override;

@@ -9,6 +9,7 @@
 #include <QPointer>
 #include <QToolButton>
 #include <QWidget>
+#include <filesystem>
 #include <optional>
 #include <vector>
 
@@ -32,6 +33,7 @@ class PriorsPanel : public QWidget {
         Delete,
         Merge,
         Split,
+        SplitEntries,
         Solo,
         Mute,
         Up,
@@ -60,6 +62,12 @@ class PriorsPanel : public QWidget {
     void search();  ///< the keyboard into the search line
     /// η as derived from q, in the session and in the bank.
     void resetEta(const std::vector<std::size_t>& priors);
+    /// The entries of a prior that are selected in its detail (ascending), for Command::SplitEntries.
+    void setEntries(compute::PriorPtr prior, std::vector<std::size_t> entries);
+    /// The selected priors as a bank of their own, as they stand in this one; the session stays. Throws.
+    void exportSelected(const std::filesystem::path& file);
+    /// The priors of a bank's file behind those of the present bank; they are selected then. Throws.
+    void importFrom(const std::filesystem::path& file);
     /// Puts a token into a prior of the present bank, by its id. A throw becomes a notice.
     void put(std::size_t prior, compute::TokenId token, model::Side side);
     QSize sizeHint() const override { return {640, 320}; }
@@ -114,6 +122,8 @@ class PriorsPanel : public QWidget {
         Switches before, after;
     };
     std::optional<Solo> m_solo;
+    compute::PriorPtr m_entriesOf;  ///< whose m_entries are
+    std::vector<std::size_t> m_entries;
 };
 
 }  // namespace counterpoint::widgets

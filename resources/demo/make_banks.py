@@ -11,6 +11,7 @@ import random
 
 HERE = pathlib.Path(__file__).resolve().parent
 VOCABULARY = json.loads((HERE / "base" / "tokenizer.json").read_text())["model"]["vocab"]
+TOKENIZER = "88966e41e0236bc75fe18cdd5cd244b1692ce99381d48efedebab14aae4152aa"  # of base/, as `counterpoint` tells it
 SPACED = "single token with a leading space"
 
 OUTDOORS = """park garden tree trees forest woods sky sun rain wind sand pond rock grass flower flowers sea boat bird birds
@@ -45,7 +46,7 @@ def demo():
     stop = {"kind": "tokens", "ids": [VOCABULARY["."]]}
     late = {"kind": "regex", "pattern": "(park|outside|garden|forest)", "chars": 200}
     measured = known("little big small old new red blue green".split())
-    return {"format": "counterpoint.bank/1", "name": "story habits", "tokenizer": None, "stake": 1,
+    return {"format": "counterpoint.bank/1", "name": "story habits", "tokenizer": TOKENIZER, "stake": 1,
             "features": {"quotation": {"open": "\"", "close": "\""}},
             "priors": [
                 prior("say it plainly", "API preference", "dialogue", 0.9, "said asked replied thought".split(),
@@ -89,7 +90,7 @@ def redundant(copies):
                      for k, (i, s) in enumerate(zip(ids, signs))}
             priors.append({"name": f"pattern {m + 1}" + (f", told again ({copy})" if copy else ""), "kind": "style convention",
                            "task": "tone" if m % 2 else "plot", "quality": 0.6, "delta": delta, "when": {"kind": "always"}})
-    return {"format": "counterpoint.bank/1", "name": f"twelve patterns, {copies} times", "tokenizer": None, "priors": priors}
+    return {"format": "counterpoint.bank/1", "name": f"twelve patterns, {copies} times", "tokenizer": TOKENIZER, "priors": priors}
 
 
 def write(name, bank):

@@ -162,6 +162,17 @@ class TestBankFigures : public QObject {
         QVERIFY(std::abs(levels.series[1].y.front() - mean) < 1e-6 * (1 + mean));
     }
 
+    /// "b" is joined with "a" where the session has it act, as bank_levels counts it too.
+    void whatTheSessionSaysOfAPriorCounts() {
+        Run run;
+        run.trace.session.priors[0].overrides = OrderedJson::parse(R"({"b":{"enabled":false}})");
+        QCOMPARE(named(run.figure("bank_merging"), "banks of the session").y, (std::vector<double>{4}));
+        const PlotData levels = run.figure("bank_levels");
+        QVERIFY2(levels.note.ends_with("priors at each level: 4, 4, 4, 4"), levels.note.c_str());
+        run.trace.session.priors[0].overrides = OrderedJson::parse(R"({"off":{"eta":1}})");
+        QCOMPARE(named(run.figure("bank_merging"), "banks of the session").y, (std::vector<double>{3}));
+    }
+
     /// A point for each prior with a support: bytes exact over bytes one-bit.
     void ratios() {
         const Run run;

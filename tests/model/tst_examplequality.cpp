@@ -68,6 +68,20 @@ class TestExampleQuality : public QObject {
         QVERIFY(std::abs(rare.q - 2.0 / (2 + 4.0 / 3.0)) < 1e-12);
     }
 
+    /// A text's weight says how much it teaches, not how often its positions were seen.
+    void weightsOfTextsAreNotUsed() {
+        auto of = texts({"+ba", "+xbay", "-bcbz", "-ba"});
+        const QualityEstimate plain = estimated(afterB(), of);
+        of[0].example.weight = 10;
+        of[3].example.weight = 0;
+        const QualityEstimate weighted = estimated(afterB(), of);
+        QVERIFY(plain.support().seen == 3 && plain.support().right == 2);
+        QCOMPARE(weighted.support().seen, plain.support().seen);
+        QCOMPARE(weighted.q, plain.q);
+        QCOMPARE(weighted.counted.low, plain.counted.low);
+        QCOMPARE(weighted.counted.high, plain.counted.high);
+    }
+
     void whatStandsBeforeDoesNotCount() {
         auto of = texts({"+ba"});
         of[0].before = {1, letter('b'), letter('a'), letter('b')};

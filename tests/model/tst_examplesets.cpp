@@ -141,21 +141,22 @@ class TestExampleSets : public QObject {
     }
 
     void itGoesIntoABank() {
+        const ByteTokenizer ours(300), theirs(299);
         Session session = sessionOf({"model"});
         session.priors.resize(1);
         session.priors[0].bank = "b.bank.json";
-        QVERIFY(errorOf([&] { (void)withExamplePrior(session, 0, afterB(), "f"); }).find("was not read") !=
+        QVERIFY(errorOf([&] { (void)withExamplePrior(session, 0, afterB(), ours); }).find("was not read") !=
                 std::string::npos);
         const auto bank = std::make_shared<const compute::Bank>();
         session.priors[0].content = bank;
-        const Session once = withExamplePrior(session, 0, afterB(), "f"),
-                      twice = withExamplePrior(once, 0, afterB(), "f");
+        const Session once = withExamplePrior(session, 0, afterB(), ours),
+                      twice = withExamplePrior(once, 0, afterB(), ours);
         QVERIFY(bank->priors.empty() && !bank->tokenizer);  // another value
-        QCOMPARE(once.priors[0].content->tokenizer, std::optional<std::string>("f"));
+        QCOMPARE(once.priors[0].content->tokenizer, std::optional<std::string>(ours.fingerprint()));
         QCOMPARE(twice.priors[0].content->priors.size(), std::size_t(2));
         QCOMPARE(twice.priors[0].content->priors[1]->name, std::string("a after b 2"));
         QCOMPARE(twice.priors[0].content->priors[0].get(), once.priors[0].content->priors[0].get());
-        const std::string other = errorOf([&] { (void)withExamplePrior(once, 0, afterB(), "g"); });
+        const std::string other = errorOf([&] { (void)withExamplePrior(once, 0, afterB(), theirs); });
         QVERIFY(other.find("another tokenizer") != std::string::npos);
     }
 };

@@ -109,6 +109,26 @@ class TestExamplesDialog : public QObject, Scratch {
         QVERIFY(!o.find<QPushButton>("examples.add").isEnabled());
     }
 
+    /// What the prior will be given: a and c stand in all three training texts of their side, z in one.
+    void confidenceIsShownBeforeThePriorIsAdded() {
+        const Opened o(folder());
+        QCOMPARE(o.said("examples.confidence"), QString());
+        o.bothSets();
+        const QString one = "Confidence c = " + formatNumber(1) + ":";
+        WAIT_UNTIL2(o.said("examples.confidence").startsWith(one), qPrintable(o.said("examples.confidence")));
+        QVERIFY2(o.said("examples.confidence").contains("not applied"), qPrintable(o.said("examples.confidence")));
+        o.candidates().item(o.rowOf(letter('a')), 0)->setCheckState(Qt::Unchecked);
+        QVERIFY2(o.said("examples.confidence").startsWith(one), qPrintable(o.said("examples.confidence")));
+        o.candidates().item(o.rowOf(letter('z')), 0)->setCheckState(Qt::Checked);
+        const double third = (1 + 1.0 / 3) / 2; 
+        QVERIFY2(o.said("examples.confidence").startsWith("Confidence c = " + formatNumber(third) + ":"),
+                 qPrintable(o.said("examples.confidence")));
+        o.find<QComboBox>("examples.delta").setCurrentIndex(1);
+        QVERIFY2(o.said("examples.confidence").contains("Δ = c·δ₊"), qPrintable(o.said("examples.confidence")));
+        o.click("examples.add");
+        QVERIFY(std::abs(o.bank().priors.at(0)->confidence - third) < 1e-12);
+    }
+
     void itGoesIntoTheBankAndBack() {
         const Opened o(folder());
         o.bothSets();
@@ -127,6 +147,8 @@ class TestExamplesDialog : public QObject, Scratch {
         QVERIFY2(said.contains("right at 16 of 16 positions whose token it weighs"), qPrintable(said));
         QVERIFY2(said.contains(QString("%1 of 36 that it moves").arg(estimate.everywhere.right)), qPrintable(said));
         QVERIFY2(said.contains("95 %: " + formatNumber(estimate.counted.low)), qPrintable(said));
+        QVERIFY2(said.contains("counts positions, which are not independent"), qPrintable(said));
+        QVERIFY2(said.contains("the weights of texts are not used"), qPrintable(said));
 
         o.find<QLineEdit>("examples.name").setText("likes a");
         o.find<QLineEdit>("examples.task").setText("letters");
