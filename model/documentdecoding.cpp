@@ -118,6 +118,7 @@ void Document::pause(bool paused) {
 
 void Document::stop() {
     m_engine->stop();
+    stopRouting();
     if (m_paused) pause(false);
     wake();
 }
