@@ -130,7 +130,7 @@ PlotData routingHeat(const Trace& trace, const View& view) {
     }
     map.heat.unit = measure.unit;
     plot.note = "'" + trace.sources[*source] + "', layer " + std::to_string(routers.layers[layer]) +
-                ": marked is where the decode went, end to end";
+                ": marked is where the decode went, end to end (a recording: by its router logits, without noise)";
     if (estimated) {
         const RoutingPicture& picture = *shown.picture;
         const bool difference = measure.id == "difference";

@@ -4,13 +4,17 @@
 
 #include <QSignalSpy>
 
+#include <QTemporaryDir>
+
 #include "compute/error.h"
+#include "compute/sources/recording.h"
 #include "model/document.h"
 #include "model/routingpicture.h"
 #include "model/sentences.h"
 #include "tests/model/scripted.h"
 #include "tests/support/fixture.h"
 #include "tests/support/patience.h"
+#include "tests/support/toyrecording.h"
 
 using namespace counterpoint;
 using namespace counterpoint::model;
@@ -224,6 +228,46 @@ class TestDocumentRouting : public QObject {
         WAIT_UNTIL(o.isWhole());
         const auto& groups = o.picture()->of.routing.noise.coupling.groups;
         QVERIFY(groups == compute::groupsFrom(sentenceStarts(o.trace().tokenBytes)) && !groups.window);
+    }
+
+    /// A recording with router logits is looked at as a model is.
+    void aRecording() {
+        constexpr std::size_t T = 12, E = 5;
+        const QTemporaryDir folder;
+        const std::filesystem::path file = folder.filePath("r.safetensors").toStdString();
+        ToyRecording toy(std::vector<std::int64_t>(T, 1), 4, {"base"});
+        toy.tensors.push_back(randomTensor("router_logits.base", {2, T, E}, 9, 1));
+        toy.metadata.insert({{"router_layers", "1,4"}, {"experts_per_token", "2"}, {"norm_topk_prob", "true"}});
+        toy.write(file);
+        Document document;
+        document.open(file);
+        WAIT_UNTIL(document.ready());
+        Session session = document.session();
+        session.base.routing = {{"rho", 0.75}, {"window", 3}, {"draws", 50}};
+        document.setSession(session);
+        document.setRoutingWanted(true);
+        document.generate();
+        WAIT_UNTIL(document.trace() != nullptr && !document.busy() && !document.estimating());
+        const RoutingPicture* picture = document.trace()->routing.get();
+        QVERIFY(picture != nullptr && picture->whole);
+        QVERIFY2(picture->problem.empty(), picture->problem.c_str());
+        QCOMPARE(picture->of.positions, compute::Position(T));
+        const compute::Recording recording = compute::readRecording(file);
+        RoutedText text{*document.trace()->routers[0], compute::Position(T),
+                        readRouterLogits(recording, recording.sources[0])};
+        compute::EstimateQuestion question = estimateQuestion(text, picture->of.routing, 1);
+        question.draws = 50;
+        std::vector<float> wanted;
+        QVERIFY(estimate(question, {}, [&](const compute::Estimates& e) { wanted = e.layers[1].inclusion; }) ==
+                compute::Outcome::Done);
+        QCOMPARE(picture->coupled->layers[1].inclusion, wanted);
+        QVERIFY(document.plot("routing_heat").heat && document.plot("routing_heat").heat->columns == T);
+        session.base.routing["mode"] = "coupled";
+        document.setSession(session);
+        document.generate();
+        WAIT_UNTIL(!document.busy() && !document.notices().empty());
+        QVERIFY2(document.notices().back().sentence.find("was routed when it was made") != std::string::npos,
+                 document.notices().back().sentence.c_str());
     }
 
     /// Only the prompt's last row is known where a prompt is not scored, and without routers there is nothing.
