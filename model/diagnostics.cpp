@@ -43,6 +43,23 @@ constexpr std::array kRows = {
                   titled<families::divergences, 8>},
     DiagnosticRow{"prior_effect", "Prior effect", "priors", "η_m·Δ_m(token)/τ where prior m matches", "R8, R4",
                   titled<families::priorEffect, 9>},
+    DiagnosticRow{"routing_heat", "Experts by position", "routing",
+                  "S_t = Top-K of ℓ_te/T_r + γ_te;  π_te = P(e ∈ S_t)", "R12, R14", titled<families::routingHeat, 10>},
+    DiagnosticRow{"routing_coherence", "Coherence and boundary", "routing",
+                  "mean |A∩B|/|A∪B| over the pairs of a group; over adjacent positions of two groups", "R13, R14",
+                  titled<families::routingCoherence, 11>},
+    DiagnosticRow{"routing_distinct", "Distinct experts", "routing",
+                  "|∪_{t∈g} S_t|;  independent: Σ_e (1 − Π_{t∈g} (1 − π_te))", "R13, R14",
+                  titled<families::routingDistinct, 12>},
+    DiagnosticRow{"routing_load", "Load", "routing", "N_e = Σ_t [e ∈ S_t];  independent: Σ_t π_te;  capacity ⌈c·T·K/E⌉",
+                  "R13, R14", titled<families::routingLoad, 13>},
+    DiagnosticRow{"routing_variance", "Load variance", "routing",
+                  "Σ_e Var(N_e | router logits);  independent: Σ_te π_te (1 − π_te)", "R13, R14",
+                  titled<families::routingVariance, 14>},
+    DiagnosticRow{"routing_overflow", "Overflow", "routing", "Σ_e max(0, N_e − ⌈c·T·K/E⌉)", "R13, R14",
+                  titled<families::routingOverflow, 15>},
+    DiagnosticRow{"routing_ends", "Routing end to end", "routing", "share of layers with S_t ≠ S'_t;  KL(p̂‖p_b)",
+                  "R12, R5", titled<families::routingEnds, 16>},
 };
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();

@@ -5,6 +5,7 @@
 #include "model/figure.h"
 #include "model/trace.h"
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,7 +16,7 @@ namespace counterpoint::model {
 struct DiagnosticRow {
     std::string_view id;        ///< "drift", "distribution", "ledger", …
     std::string_view title;
-    std::string_view dock;      ///< dock it stands in: "distribution", "trace", "ledger", "priors"
+    std::string_view dock;      ///< dock it stands in: "distribution", "trace", "ledger", "priors", "routing"
     std::string_view equation;  ///< shown on hover: "KL(p̂‖p_b)"
     std::string_view source;    ///< rule number
     PlotData (*make)(const Trace& trace, const View& view);
@@ -35,6 +36,14 @@ struct StripMeasure {
     bool categorical;           ///< who won: value is a category index (0 base, 1.. specialist, -1 several, -2 nobody)
 };
 std::span<const StripMeasure> stripMeasures();
+
+/// Values that the heat map of routing can show, by View::routingMeasure.
+struct RoutingMeasure {
+    std::string_view id, title, unit;
+};
+std::span<const RoutingMeasure> routingMeasures();
+/// The source whose routing is shown: the view's where it has routers, else the first that has; none has.
+std::optional<std::size_t> routedSource(const Trace& trace, const View& view);
 
 /// A token for eyes: spaces as "␣", line ends "↵", tabs "⇥", control tokens by name, bytes that are no text "<0xE2>", without a
 /// tokenizer "id 310".

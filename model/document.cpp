@@ -89,6 +89,7 @@ void Document::replaceSession(Session session, View view) {
     Q_EMIT sessionChanged();
     if (rackMoved) loadSources();
     dialsChanged();
+    askRouting();
 }
 
 void Document::dialsChanged() {
@@ -251,6 +252,7 @@ void Document::selectTrace(int id) {
         if (!m_running) setSession(std::move(session));
     }
     requestRecompose();
+    askRouting();
 }
 
 void Document::setView(View view) {
@@ -259,6 +261,7 @@ void Document::setView(View view) {
     view.cursor = m_view.cursor;
     m_view = std::move(view);
     askDrift();
+    askRouting();
     if (cursor != m_view.cursor) return setCursor(cursor);
     Q_EMIT viewChanged();
 }

@@ -107,6 +107,9 @@ class Document : public QObject {
     void setCursor(compute::Position position);     ///< clamped to the trace's steps
     bool followsEnd() const { return m_follow; }    ///< the cursor follows the newest step until a person moves it
     PlotData plot(std::string_view diagnosticId) const;
+    /// Whether somebody looks at routing: only then are estimates made, of the present trace under the present dials.
+    void setRoutingWanted(bool wanted);
+    bool estimating() const;  ///< they are under way; stop() ends them
 
     // -- notices ------------------------------------------------------------------------------------------------------
     const std::vector<Notice>& notices() const { return m_notices; }
@@ -148,6 +151,10 @@ class Document : public QObject {
     /// The prior that is looked at gets its DriftWithout, from the analysis lane.
     void askDrift();
     void takeDrift(bool analysisQuiet);
+    /// The source whose routing is looked at gets its RoutingPicture, from the analysis lane.
+    void askRouting();
+    void takeRouting();
+    void stopRouting();
     BankPtr bankOnDisk(const std::string& path) const;
     void writeBankFile(const BankPtr& bank, const std::filesystem::path& target);
     void watchStuck();              ///< offers to restart, and withdraws the offer

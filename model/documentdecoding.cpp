@@ -22,8 +22,10 @@ std::string whyNotOn(const Trace& trace, const Session& now) {
         const char* other = trace.decodedWith.sourceKey(i) != now.sourceKey(i) ? "file"
                             : then.prefix != own.prefix                        ? "prefix"
                             : then.temperature != own.temperature              ? "temperature"
-                            : sourceRouting(then.routing, {}) != sourceRouting(own.routing, {}) ? "routing"
-                                                                                                : nullptr;
+                            : sourceRouting(then.routing, {}) != sourceRouting(own.routing, {}) ||
+                                    bySentences(then.routing) != bySentences(own.routing)
+                                ? "routing"
+                                : nullptr;
         if (other != nullptr)
             return "Source '" + own.name + "' has another " + other + " than when this trace was decoded";
     }
@@ -116,6 +118,7 @@ void Document::pause(bool paused) {
 
 void Document::stop() {
     m_engine->stop();
+    stopRouting();
     if (m_paused) pause(false);
     wake();
 }

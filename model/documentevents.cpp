@@ -50,6 +50,8 @@ void Document::tick() {
     }
     takeDrift(analysisQuiet);
     askDrift();
+    takeRouting();
+    askRouting();
     followEnd();
     if (std::exchange(p.tellBanks, false)) Q_EMIT sessionChanged();
     if (std::exchange(p.tellSelected, false)) Q_EMIT traceSelected();
@@ -57,7 +59,7 @@ void Document::tick() {
     if (std::exchange(p.tellView, false)) Q_EMIT viewChanged();
     if (std::exchange(p.tellStatus, false)) Q_EMIT statusChanged();
     if (std::exchange(p.tellRecomposed, false)) Q_EMIT recomposed();
-    const bool answered = !p.drift || p.drift->over;
+    const bool answered = (!p.drift || p.drift->over) && !estimating();
     if (!m_engine->decoding() && !m_engine->analysing() && !busy() && answered) p.timer.stop();
 }
 

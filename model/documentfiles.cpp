@@ -19,6 +19,8 @@ void Document::open(const fs::path& file) {
     Session session = openSession(file, warnings);
     Private& p = *m_private;
     m_engine->stop();
+    stopRouting();
+    p.routing.reset();
     for (const auto& t : m_traces)
         if (t->stop.empty()) t->stop = "user";
     if (m_ready && !p.before)

@@ -3,6 +3,7 @@
 
 #include "model/document.h"
 #include "model/driftwithout.h"
+#include "model/routingpicture.h"
 
 #include <QElapsedTimer>
 #include <QTimer>
@@ -44,6 +45,20 @@ struct DriftAsked {
     bool over = false;  ///< the window's: the lane has done with it
 };
 
+/// A RoutingPicture that is under way.
+struct RoutingAsked {
+    int trace = -1;
+    RoutingSubject of;
+    std::size_t layer = 0;
+    QElapsedTimer since;
+    std::stop_source stop;
+    std::mutex mutex;
+    RoutingPicturePtr answer;             ///< the newest that was not taken
+    double share = 0, rate = 0;           ///< of the draws; a second
+    bool done = false;                    ///< the lane's
+    bool answered = false, over = false;  ///< the window's: something was taken; all of it was
+};
+
 struct Document::Private {
     std::optional<OpenBefore> before;   ///< while a file that was opened is loading
     // Undo: the states before the present one and those after it.
@@ -65,6 +80,9 @@ struct Document::Private {
     std::optional<Session> recomposing;   ///< dials of the generation under way
 
     std::shared_ptr<DriftAsked> drift;    ///< the newest
+    std::shared_ptr<RoutingAsked> routing;  ///< the newest; one that failed or was stopped stays, and is not asked again
+    bool routingWanted = false;
+    std::string routingActivity, activityBefore;  ///< what is told of estimates, and what it stands in the place of
 
     bool stuck = false;            ///< and the person was told
     std::function<bool(const std::string&)> codeIsNew;

@@ -20,7 +20,8 @@ constexpr std::array<std::pair<SeriesKind, const char*>, 6> kKinds = {{{SeriesKi
                                                                        {SeriesKind::Points, "points"}}};
 constexpr const char* kFormat = "counterpoint.figure/1";
 
-std::string numberText(double value) {
+template <class Real>
+std::string numberText(Real value) {
     if (std::isnan(value)) return "nan";
     if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
     std::array<char, 40> buffer{};
@@ -38,7 +39,8 @@ std::string field(const std::string& text) {
     return quoted + '"';
 }
 
-bool hasInterval(const Series& s) { return s.kind == SeriesKind::Band || s.kind == SeriesKind::Waterfall; }
+bool needsInterval(const Series& s) { return s.kind == SeriesKind::Band || s.kind == SeriesKind::Waterfall; }
+bool hasInterval(const Series& s) { return needsInterval(s) || !s.low.empty(); }
 
 std::string valueAt(const std::vector<double>& values, std::size_t i) {
     return i < values.size() ? numberText(values[i]) : std::string();
@@ -154,17 +156,97 @@ Series readSeries(const OrderedJson& json, const std::string& where) {
               std::to_string(size));
     };
     require("y", s.y.size(), false);
-    require("low", s.low.size(), !hasInterval(s));
-    require("high", s.high.size(), !hasInterval(s));
+    require("low", s.low.size(), !needsInterval(s) && s.high.empty());
+    require("high", s.high.size(), !needsInterval(s) && s.low.empty());
     require("grey", s.grey.size(), true);
     require("point_colours", s.pointColours.size(), true);
     return s;
+}
+
+std::size_t toSize(const Reader& reader, const char* key) {
+    constexpr int kMost = 1 << 24;
+    int size = 0;
+    reader.integer(key, size);
+    if (size < 0 || size > kMost)
+        wrong(reader.where, std::string("'") + key + "' is no number of rows or columns",
+              "0 to " + std::to_string(kMost), std::to_string(size));
+    return static_cast<std::size_t>(size);
+}
+
+float toFloat(const OrderedJson& v, const std::string& where) {
+    return static_cast<float>(compute::toNumber(v, where));
+}
+
+std::optional<Heat> readHeat(const Reader& parent) {
+    const OrderedJson* v = parent.find("heat");
+    if (v == nullptr || v->is_null()) return {};
+    const std::string where = parent.where + ", 'heat'";
+    if (!v->is_object()) wrong(where, "it is not a heat map", "an object", v->type_name());
+    const Reader reader{*v, where};
+    Heat heat;
+    heat.rows = toSize(reader, "rows");
+    heat.columns = toSize(reader, "columns");
+    reader.list("values", heat.values, toFloat);
+    reader.list("row_names", heat.rowNames, toText);
+    reader.real("first_x", heat.firstX);
+    reader.real("low", heat.low);
+    reader.real("high", heat.high);
+    reader.flag("diverging", heat.diverging);
+    reader.text("unit", heat.unit);
+    reader.list("marked", heat.marked, toFlag);
+    const auto require = [&](const char* key, std::size_t size, std::size_t wanted, bool mayBeEmpty) {
+        if (size == wanted || (mayBeEmpty && size == 0)) return;
+        wrong(where, std::string("'") + key + "' does not fit 'rows' and 'columns'", std::to_string(wanted) + " values",
+              std::to_string(size));
+    };
+    require("values", heat.values.size(), heat.rows * heat.columns, false);
+    require("row_names", heat.rowNames.size(), heat.rows, true);
+    require("marked", heat.marked.size(), heat.rows * heat.columns, true);
+    return heat;
+}
+
+OrderedJson heatJson(const Heat& heat) {
+    OrderedJson values = OrderedJson::array();
+    for (const float v : heat.values) values.push_back(compute::number(static_cast<double>(v)));
+    OrderedJson json{{"rows", heat.rows}, {"columns", heat.columns}, {"values", std::move(values)}};
+    if (!heat.rowNames.empty()) json["row_names"] = heat.rowNames;
+    json["first_x"] = compute::number(heat.firstX);
+    json["low"] = compute::number(heat.low);
+    json["high"] = compute::number(heat.high);
+    json["diverging"] = heat.diverging;
+    json["unit"] = heat.unit;
+    if (!heat.marked.empty()) json["marked"] = heat.marked;
+    return json;
+}
+
+/// The fields of a heat map at x, or their titles.
+std::string heatTitles(const Heat& heat) {
+    std::string csv;
+    for (std::size_t r = 0; r < heat.rows; ++r) {
+        const std::string name = r < heat.rowNames.size() ? heat.rowNames[r] : std::to_string(r);
+        csv += ',' + field(name);
+        if (!heat.marked.empty()) csv += ',' + field(name + " marked");
+    }
+    return csv;
+}
+std::string heatFields(const Heat& heat, double x) {
+    const double column = x - heat.firstX;
+    const bool within = column >= 0 && column < static_cast<double>(heat.columns) && column == std::floor(column);
+    std::string csv;
+    for (std::size_t r = 0; r < heat.rows; ++r) {
+        const std::size_t at = r * heat.columns + (within ? static_cast<std::size_t>(column) : 0);
+        csv += ',' + (within ? numberText(heat.values[at]) : std::string());
+        if (!heat.marked.empty()) csv += within ? heat.marked[at] ? ",1" : ",0" : ",";
+    }
+    return csv;
 }
 
 }  // namespace
 
 std::string toCsv(const PlotData& plot) {
     std::map<double, std::vector<std::size_t>> rows;  // x -> index + 1 in each series, 0 = none
+    for (std::size_t c = 0; plot.heat && c < plot.heat->columns; ++c)
+        rows.try_emplace(plot.heat->firstX + static_cast<double>(c), plot.series.size(), 0);
     for (std::size_t s = 0; s < plot.series.size(); ++s)
         for (std::size_t i = 0; i < plot.series[s].x.size(); ++i) {
             const double x = plot.series[s].x[i];
@@ -177,6 +259,7 @@ std::string toCsv(const PlotData& plot) {
         csv += ',' + field(s.name);
         if (hasInterval(s)) csv += ',' + field(s.name + " low") + ',' + field(s.name + " high");
     }
+    if (plot.heat) csv += heatTitles(*plot.heat);
     csv += "\r\n";
     for (const auto& [x, row] : rows) {
         const auto category = x < 0 ? plot.x.categories.size() : static_cast<std::size_t>(x);
@@ -187,6 +270,7 @@ std::string toCsv(const PlotData& plot) {
             csv += ',' + valueAt(series.y, i);
             if (hasInterval(series)) csv += ',' + valueAt(series.low, i) + ',' + valueAt(series.high, i);
         }
+        if (plot.heat) csv += heatFields(*plot.heat, x);
         csv += "\r\n";
     }
     return csv;
@@ -215,6 +299,7 @@ compute::OrderedJson toJson(const PlotData& plot, const FigureStyle& style) {
         if (!s.pointColours.empty()) entry["point_colours"] = s.pointColours;
         json["series"].push_back(std::move(entry));
     }
+    if (plot.heat) json["heat"] = heatJson(*plot.heat);
     json["empty"] = plot.empty;
     json["note"] = plot.note;
     json["cursor_x"] = compute::number(plot.cursorX);
@@ -250,6 +335,7 @@ void fromJson(const compute::OrderedJson& json, const std::string& where, PlotDa
     readAxis(reader, "y", p.y);
     readAxis(reader, "y2", p.y2);
     reader.list("series", p.series, readSeries);
+    p.heat = readHeat(reader);
     reader.text("empty", p.empty);
     reader.text("note", p.note);
     reader.real("cursor_x", p.cursorX);

@@ -4,6 +4,8 @@
 
 #include "compute/files/json.h"
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +18,8 @@ struct Series {
     SeriesKind kind = SeriesKind::Line;
     int colour = 0;               ///< index into the Okabe–Ito table; -1 = grey; -2 = the accent
     std::vector<double> x, y;     ///< same length; y may hold non-finite values
-    std::vector<double> low, high;///< interval per x (Band), from and to (Waterfall); else empty
+    std::vector<double> low,
+        high;  ///< interval per x (Band), from and to (Waterfall); of the other kinds error bars, or empty
     std::vector<bool> grey;       ///< bars: truncated tokens
     std::vector<int> pointColours;///< bars, waterfalls: a colour per x instead of `colour`; else empty
     bool secondAxis = false;
@@ -28,11 +31,24 @@ struct Axis {
     std::vector<std::string> categories;  ///< non-empty: category axis, x = 0..n-1
 };
 
+/// A map of values: a row is a category, a column a position.
+struct Heat {
+    std::size_t rows = 0, columns = 0;
+    std::vector<float> values;          ///< [rows][columns] row-major, NaN = gap
+    std::vector<std::string> rowNames;  ///< [rows], or empty
+    double firstX = 0;                  ///< x of column 0; each column stands one further
+    double low = 0, high = 1;           ///< ends of the colours
+    bool diverging = false;             ///< two colours part in the middle
+    std::string unit;                   ///< what a value is, for the colours' own axis: "inclusion probability"
+    std::vector<bool> marked;           ///< [rows][columns]: chosen; or empty
+};
+
 struct PlotData {
     std::string id;               ///< the diagnostic's id
     std::string title;
     Axis x, y, y2;
     std::vector<Series> series;
+    std::optional<Heat> heat;     ///< drawn instead of series, over the same x
     std::string empty;            ///< why there is nothing to see; shown instead of empty axes
     std::string note;             ///< one line under the plot ("3 values are infinite")
     double cursorX = -1;          ///< < 0: none; on a category axis the selected category
@@ -40,8 +56,9 @@ struct PlotData {
     bool cursorIsPosition = false;///< clicking the plot moves the shared cursor
 };
 
-/// One row per x (ascending), one column per series (three for bands and waterfalls: value, low, high); RFC 4180, dot decimals,
-/// shortest text that reads back to the same double, "inf", "-inf", "nan"; an x a series has no value for is an empty field.
+/// One row per x (ascending), one column per series (three where it has intervals: value, low, high) and per row of a
+/// heat map (two where cells are marked: value, 1 or 0); RFC 4180, dot decimals, shortest text that reads back to the
+/// same number, "inf", "-inf", "nan"; an x a series has no value for is an empty field.
 std::string toCsv(const PlotData& plot);
 
 /// A figure recipe (SPEC.md 2): the data, the size in millimetres, the style; `counterpoint render` draws it again.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compute/sources/filekind.h"
+#include "model/sentences.h"
 #include "model/sessionerror.h"
 #include "model/sourcerouting.h"
 
@@ -275,10 +276,34 @@ void LoadedRack::prepare(const Session& session, bool feedAll) {
         const auto member = static_cast<std::size_t>(slot.member);
         m_ensemble->setMember(member, entry.temperature, std::move(prefix), feedAll || records(session, i));
         // A source without routers is asked too where it has a say, so that settings that cannot act are refused.
-        if (records(session, i) || slot.source->info().routers)
-            m_ensemble->setRouting(member, sourceRouting(entry.routing, "source '" + entry.name + "', \"routing\""));
+        slot.bySentences = false;
+        if (!records(session, i) && !slot.source->info().routers) continue;
+        const std::string where = "source '" + entry.name + "', \"routing\"";
+        slot.routing = sourceRouting(entry.routing, where);
+        slot.bySentences = bySentences(entry.routing);
+        if (const auto& routers = slot.source->info().routers) slot.routing = fitted(slot.routing, *routers, where);
+        if (slot.bySentences && !base)
+            throw Error({.where = where + ", \"groups\"",
+                         .what = "sentences need a tokenizer, and the base has none",
+                         .expected = {},
+                         .found = {},
+                         .advice = "group by windows, or by a list of first positions",
+                         .details = {}});
+        if (!slot.bySentences) m_ensemble->setRouting(member, slot.routing);
     }
     m_prepared = session;
+}
+
+void LoadedRack::placeSentences(std::span<const TokenId> ids) {
+    if (std::none_of(m_slots.begin(), m_slots.end(), [](const Slot& slot) { return slot.bySentences; })) return;
+    std::vector<std::string> bytes;
+    for (const TokenId id : ids) bytes.emplace_back(tokenizer()->bytes(id));
+    const compute::Grouping groups = compute::groupsFrom(sentenceStarts(bytes));
+    for (Slot& slot : m_slots) {
+        if (slot.member < 0 || !slot.bySentences) continue;
+        slot.routing.noise.coupling.groups = groups;
+        m_ensemble->setRouting(static_cast<std::size_t>(slot.member), slot.routing);
+    }
 }
 
 Outcome LoadedRack::forward(std::span<const TokenId> ids, Position firstRow, std::vector<compute::RawRows>& out,
@@ -292,6 +317,7 @@ Outcome LoadedRack::forward(std::span<const TokenId> ids, Position firstRow, std
         if (member.used && limit > 0 && static_cast<Position>(ids.size()) + slot.prefixLength > limit)
             m_ensemble->setMember(static_cast<std::size_t>(slot.member), member.temperature, member.prefix, false);
     }
+    placeSentences(ids);
     std::vector<compute::RawRows> rows;
     if (m_ensemble->forward(ids, firstRow, rows, stop) == Outcome::Cancelled) return Outcome::Cancelled;
     for (compute::RawRows& r : rows) {

@@ -55,7 +55,11 @@ class LoadedRack {
         std::shared_ptr<compute::Source> source;  ///< null: not open
         int member = -1;                          ///< index in the ensemble
         std::int64_t prefixLength = 0;
+        compute::SourceRouting routing = {};  ///< as it was prepared
+        bool bySentences = false;             ///< its groups are those of the text that is read
     };
+    /// The routing of sources whose groups are sentences, for a text.
+    void placeSentences(std::span<const compute::TokenId> ids);
     compute::Outcome open(const LoadRequest& request, Lane& lane, std::stop_token stop);
     /// Reads the banks of the session that have no content. `again`: also those that were read before.
     void readBanks(const Session& session, bool again, Lane& lane);

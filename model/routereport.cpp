@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <numeric>
+#include <cmath>
 
 #include "compute/error.h"
 #include "compute/files/jsonreader.h"
-#include "compute/routing/inclusion.h"
 #include "model/shownnumber.h"
+#include "model/sourcerouting.h"
 
 namespace counterpoint::model {
 
@@ -59,33 +59,49 @@ class Teller {
     Clock::time_point m_since = Clock::now();
 };
 
-compute::EstimateQuestion questionOf(const compute::RecordedSource& source, const RouteDials& dials,
-                                     std::span<const float> logits, int threads) {
+RoutedText textOf(const compute::Recording& recording, const compute::RecordedSource& source) {
     const compute::RecordedRouting& routing = source.routing.value();
-    compute::EstimateQuestion question;
-    question.experts = static_cast<std::size_t>(routing.logits.shape[2]);
-    const std::size_t size = logits.size() / routing.layers.size();
-    for (std::size_t l = 0; l < routing.layers.size(); ++l)
-        question.layers.push_back({.layer = static_cast<std::uint32_t>(routing.layers[l]),
-                                   .logits = logits.subspan(l * size, size),
-                                   .law = {.chosen = static_cast<int>(routing.expertsPerToken),
-                                           .normTopkProb = routing.normTopkProb,
-                                           .temperature = dials.routerTemperature,
-                                           .bias = {}}});
-    question.coupling = {.groups = compute::windowsOf(dials.window),
-                         .pairs = dials.pairs,
-                         .rho = dials.rho,
-                         .alpha = dials.alpha,
-                         .rhoOfGroup = {},
-                         .alphaOfPair = {}};
-    question.seed = dials.seed;
-    question.capacityFactor = dials.capacity;
+    return {.routers = {.layers = routing.layers,
+                        .experts = routing.logits.shape[2],
+                        .chosen = routing.expertsPerToken,
+                        .normTopkProb = routing.normTopkProb},
+            .positions = static_cast<compute::Position>(recording.tokens.size()),
+            .logits = readRouterLogits(recording, source)};
+}
+
+compute::EstimateQuestion questionOf(const RoutedText& text, const RouteDials& dials, int threads) {
+    compute::SourceRouting routing;
+    routing.bias = dials.bias;
+    routing = fitted(std::move(routing), text.routers, "source '" + dials.source + "'");
+    routing.temperature = dials.routerTemperature;
+    routing.noise.seed = dials.seed;
+    routing.noise.coupling.groups = compute::windowsOf(dials.window);
+    routing.noise.coupling.pairs = dials.pairs;
+    routing.noise.coupling.rho = dials.rho;
+    routing.noise.coupling.alpha = dials.alpha;
+    compute::EstimateQuestion question = estimateQuestion(text, routing, dials.capacity);
     question.draws = dials.draws;
     question.threads = threads;
     return question;
 }
 
 OrderedJson json(const Estimate& estimate) { return {{"mean", number(estimate.mean)}, {"se", number(estimate.se)}}; }
+
+/// As a session says it.
+OrderedJson expertsJson(const std::map<std::int64_t, std::vector<double>>& biases) {
+    OrderedJson layers = OrderedJson::object();
+    for (const auto& [layer, bias] : biases) {
+        OrderedJson off = OrderedJson::array(), moved = OrderedJson::object();
+        for (std::size_t e = 0; e < bias.size(); ++e) {
+            if (std::isinf(bias[e]))
+                off.push_back(e);
+            else if (bias[e] != 0)
+                moved[std::to_string(e)] = bias[e];
+        }
+        layers[std::to_string(layer)] = {{"off", std::move(off)}, {"bias", std::move(moved)}};
+    }
+    return layers;
+}
 
 OrderedJson json(const std::vector<double>& values) {
     OrderedJson list = OrderedJson::array();
@@ -122,6 +138,17 @@ fs::path recordingOf(const fs::path& recordingOrRun) {
                              : "this folder is no run that was made with --dump sources",
                  .expected = "sources.safetensors in it",
                  .advice = "give a recording, or run the session again with --dump sources"});
+}
+
+std::map<std::int64_t, std::vector<double>> switchedIn(const fs::path& recordingOrRun, const std::string& source) {
+    const fs::path file = recordingOrRun / "session.json";
+    std::error_code error;
+    if (!fs::is_directory(recordingOrRun, error) || !fs::exists(file, error)) return {};
+    std::vector<std::string> warnings;
+    const Session session = readSession(file, warnings);
+    for (std::size_t i = 0; i < session.sourceCount(); ++i)
+        if (session.source(i).name == source) return sourceRouting(session.source(i).routing, file.string()).bias;
+    return {};
 }
 
 std::vector<compute::GroupPair> readPairs(const fs::path& file, compute::GroupIndex groups) {
@@ -162,20 +189,17 @@ std::optional<RouteReport> routeReport(const compute::Recording& recording, cons
                                        const std::function<void(const Progress&)>& progress,
                                        const std::stop_token& stop) {
     const compute::RecordedSource& source = routedSource(recording, dials.source);
-    const std::vector<float> logits = readRouterLogits(recording, source);
-    compute::EstimateQuestion question = questionOf(source, dials, logits, threads);
-    RouteReport report{.dials = dials,
-                       .positions = static_cast<compute::Position>(recording.tokens.size()),
-                       .experts = question.experts,
-                       .expertsPerToken = question.layers.front().law.chosen,
-                       .normTopkProb = source.routing->normTopkProb,
-                       .layers = source.routing->layers,
+    const RoutedText text = textOf(recording, source);
+    RouteDials named = dials;
+    named.source = source.name;
+    compute::EstimateQuestion question = questionOf(text, named, threads);
+    RouteReport report{.dials = named,
+                       .positions = text.positions,
+                       .routers = text.routers,
                        .current = {},
                        .flat = {},
-                       .independentVariance = {},
-                       .independentLoad = {},
+                       .independent = {},
                        .published = deterministicRouting(question)};
-    report.dials.source = source.name;
     const Teller teller(progress, dials.draws);
     const auto estimated = [&](const char* what, int before, compute::Estimates& into) {
         teller.tell(what, before, 0);
@@ -187,26 +211,24 @@ std::optional<RouteReport> routeReport(const compute::Recording& recording, cons
     if (!estimated("routing under the dials", 0, report.current)) return {};
     question.coupling = flatOf(question.coupling);
     if (!estimated("routing under flat coupling", dials.draws, report.flat)) return {};
-    for (const compute::RouterLayer& layer : question.layers) {
-        if (stop.stop_requested()) return {};
-        compute::IndependentForm form =
-            independentForm(layer.law, layer.logits, question.experts, layer.layer, threads);
-        report.independentVariance.push_back(form.loadVariance);
-        report.independentLoad.push_back(std::move(form.load));
-    }
+    report.independent = independentForms(question, {}, stop);
+    if (stop.stop_requested()) return {};
     return report;
 }
 
 OrderedJson toJson(const RouteReport& report) {
     const RouteDials& dials = report.dials;
-    const auto L = static_cast<double>(report.layers.size());
+    const auto L = static_cast<double>(report.routers.layers.size());
     OrderedJson layers = OrderedJson::array();
     std::vector<compute::RoutingMetrics> deterministic;
-    for (std::size_t l = 0; l < report.layers.size(); ++l) {
+    double independentVariance = 0;
+    for (std::size_t l = 0; l < report.routers.layers.size(); ++l) {
         const compute::LayerEstimates& current = report.current.layers[l];
         const compute::DeterministicRouting& published = report.published[l];
-        OrderedJson layer = {{"layer", report.layers[l]}};
-        write(layer, current.metrics, report.flat.layers[l].metrics, report.independentVariance[l]);
+        const compute::IndependentForm& independent = report.independent[l];
+        independentVariance += independent.loadVariance;
+        OrderedJson layer = {{"layer", report.routers.layers[l]}};
+        write(layer, current.metrics, report.flat.layers[l].metrics, independent.loadVariance);
         std::vector<double> load, error;
         for (const Estimate& one : current.load) {
             load.push_back(one.mean);
@@ -214,7 +236,7 @@ OrderedJson toJson(const RouteReport& report) {
         }
         layer["load"] = json(load);
         layer["load_se"] = json(error);
-        layer["independent_load"] = json(report.independentLoad[l]);
+        layer["independent_load"] = json(independent.load);
         layer["deterministic"] = {{"cv", number(published.metrics.cv)},
                                   {"overflow", number(published.metrics.overflow)},
                                   {"load", published.load}};
@@ -222,25 +244,25 @@ OrderedJson toJson(const RouteReport& report) {
         layers.push_back(std::move(layer));
     }
     OrderedJson pooled = OrderedJson::object();
-    write(pooled, report.current.pooled, report.flat.pooled,
-          std::accumulate(report.independentVariance.begin(), report.independentVariance.end(), 0.0) / L);
+    write(pooled, report.current.pooled, report.flat.pooled, independentVariance / L);
     const compute::RoutingMetrics mean = compute::pooled(deterministic);
     pooled["deterministic"] = {{"cv", number(mean.cv)}, {"overflow", number(mean.overflow)}};
-    return {{"dials",
-             {{"source", dials.source},
-              {"rho", number(dials.rho)},
-              {"alpha", number(dials.alpha)},
-              {"window", dials.window},
-              {"pairs", dials.pairs ? OrderedJson(*dials.pairs) : OrderedJson()},
-              {"draws", dials.draws},
-              {"seed", dials.seed},
-              {"router_temperature", number(dials.routerTemperature)},
-              {"capacity", number(dials.capacity)},
-              {"positions", report.positions},
-              {"experts", report.experts},
-              {"experts_per_token", report.expertsPerToken},
-              {"norm_topk_prob", report.normTopkProb},
-              {"changes_the_law", dials.routerTemperature != 1}}},
+    OrderedJson told = {{"source", dials.source},
+                        {"rho", number(dials.rho)},
+                        {"alpha", number(dials.alpha)},
+                        {"window", dials.window},
+                        {"pairs", dials.pairs ? OrderedJson(*dials.pairs) : OrderedJson()},
+                        {"draws", dials.draws},
+                        {"seed", dials.seed},
+                        {"router_temperature", number(dials.routerTemperature)},
+                        {"capacity", number(dials.capacity)},
+                        {"positions", report.positions},
+                        {"experts", report.routers.experts},
+                        {"experts_per_token", report.routers.chosen},
+                        {"norm_topk_prob", report.routers.normTopkProb},
+                        {"changes_the_law", dials.routerTemperature != 1 || !dials.bias.empty()}};
+    if (!dials.bias.empty()) told["switched_experts"] = expertsJson(dials.bias);
+    return {{"dials", std::move(told)},
             {"layers", std::move(layers)},
             {"pooled", std::move(pooled)},
             {"scope",

@@ -7,14 +7,15 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
-#include "compute/routing/estimates.h"
 #include "compute/sources/recording.h"
 #include "model/engine.h"
+#include "model/routingpicture.h"
 
 namespace counterpoint::model {
 
@@ -26,23 +27,24 @@ struct RouteDials {
     int draws = 256;
     std::uint64_t seed = 7;
     double routerTemperature = 1, capacity = 1;
+    std::map<std::int64_t, std::vector<double>> bias;  ///< of layers of the model, −∞: off
 };
 
 struct RouteReport {
     RouteDials dials;  ///< the source by its name
     compute::Position positions = 0;
-    std::size_t experts = 0;
-    int expertsPerToken = 0;
-    bool normTopkProb = false;
-    std::vector<std::int64_t> layers;
+    compute::RouterInfo routers;
     compute::Estimates current, flat;
-    std::vector<double> independentVariance;               ///< [L]
-    std::vector<std::vector<double>> independentLoad;      ///< [L][E]
+    std::vector<compute::IndependentForm> independent;     ///< [L]
     std::vector<compute::DeterministicRouting> published;  ///< [L] without noise
 };
 
 /// The recording that a file is, or that lies in a run's directory.
 std::filesystem::path recordingOf(const std::filesystem::path& recordingOrRun);
+/// What a run's session says of a source's experts: RouteDials::bias; empty where it says nothing or there is no
+/// session.
+std::map<std::int64_t, std::vector<double>> switchedIn(const std::filesystem::path& recordingOrRun,
+                                                       const std::string& source);
 /// A list of pairs of groups as JSON, [[0,1],[2,3]]; `groups`: how many the text has.
 std::vector<compute::GroupPair> readPairs(const std::filesystem::path& file, compute::GroupIndex groups);
 /// nullopt: it was stopped.

@@ -55,6 +55,8 @@ OrderedJson viewToJson(const View& view, const OrderedJson& kept) {
     json["top_count"] = view.topCount;
     json["log_scale"] = view.logScale;
     json["strip_measure"] = view.stripMeasure;
+    json["routing_layer"] = view.routingLayer;
+    json["routing_measure"] = view.routingMeasure;
     json.erase("prior");
     if (view.priorBank >= 0) json["prior"] = {{"bank", view.priorBank}, {"name", view.prior}};
     return json;
@@ -72,7 +74,10 @@ View viewFromJson(const OrderedJson& json) {
     take("top_count", &OrderedJson::is_number_integer, view.topCount);
     take("log_scale", &OrderedJson::is_boolean, view.logScale);
     take("strip_measure", &OrderedJson::is_string, view.stripMeasure);
+    take("routing_layer", &OrderedJson::is_number_integer, view.routingLayer);
+    take("routing_measure", &OrderedJson::is_string, view.routingMeasure);
     view.topCount = std::clamp(view.topCount, 1, 20);
+    view.routingLayer = std::max(view.routingLayer, 0);
     if (const auto prior = json.find("prior"); prior != json.end() && prior->is_object()) {
         const auto bank = prior->find("bank"), name = prior->find("name");
         if (bank != prior->end() && bank->is_number_integer() && bank->get<std::int64_t>() >= 0 && bank->get<std::int64_t>() < 1000 && name != prior->end() && name->is_string()) {

@@ -15,6 +15,7 @@
 namespace counterpoint::model {
 
 struct DriftWithout;
+struct RoutingPicture;
 using StepPtr = std::shared_ptr<const compute::Step>;
 
 struct Trace {
@@ -33,6 +34,8 @@ struct Trace {
     std::shared_ptr<const compute::Tokenizer> tokenizer;
     std::shared_ptr<const compute::PriorSet> priors;  ///< of `session` with this tokenizer; null: none
     std::shared_ptr<const DriftWithout> driftWithout;  ///< of the prior that is looked at, once it is known
+    std::shared_ptr<const RoutingPicture> routing;     ///< of the source that is looked at, as far as it is known
+    bool routingStale = false;              ///< dials, text or source have moved since, and a new one is on its way
     std::optional<compute::Position> flip;  ///< first position where the present dials would draw another token (R3)
     std::string stop;                       ///< "eos|limit|context|user|error", "" while running
     std::optional<compute::TokenId> stopId;
@@ -63,6 +66,8 @@ struct View {
     std::string stripMeasure = "drift";
     int priorBank = -1;      ///< the prior that is looked at: its bank's place in the rack; -1: none
     std::string prior;       ///< and its name
+    int routingLayer = 0;    ///< among the routed layers of the source that is looked at
+    std::string routingMeasure = "chosen";  ///< of the heat map: see routingMeasures()
     bool operator==(const View&) const = default;
 };
 /// The view as it stands in a session; keys of `kept` that are not the view's own stay.

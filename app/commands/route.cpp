@@ -48,6 +48,8 @@ int routeCommand(const Arguments& arguments) {
     const int threads = static_cast<int>(arguments.integer("--threads", 1, 1024).value_or(cores));
     const compute::Recording recording = compute::readRecording(model::recordingOf(arguments.words[0]));
     const auto positions = static_cast<compute::Position>(recording.tokens.size());
+    dials.bias =
+        model::switchedIn(arguments.words[0], dials.source.empty() ? recording.sources.front().name : dials.source);
     if (dials.window > positions)
         tell("notice", {"--window " + std::to_string(dials.window) + " is longer than the text of " +
                         std::to_string(positions) + " positions, which is one group"});

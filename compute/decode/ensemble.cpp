@@ -213,9 +213,14 @@ void Ensemble::setRouting(std::size_t i, const SourceRouting& routing) {
         parts.where = "source '" + h.member.name + "' (" + parts.where + ")";
         throw Error(std::move(parts));
     }
+    SourceRouting placed = routing;  // where the prefix stands is forward()'s
+    placed.prefixFirst = h.fed.prefixFirst;
+    placed.prefixLength = h.fed.prefixLength;
     h.routing = routing;
-    h.member.source->rewind(0);
-    h.ids.clear();
+    const auto kept = static_cast<std::size_t>(differFrom(h.fed, placed).value_or(h.member.source->length()));
+    if (h.ids.size() <= kept) return;
+    h.member.source->rewind(static_cast<Position>(kept));
+    h.ids.resize(kept);
 }
 
 Outcome Ensemble::forward(std::span<const TokenId> ids, Position firstRow, std::vector<RawRows>& out,
@@ -242,7 +247,9 @@ Outcome Ensemble::forward(std::span<const TokenId> ids, Position firstRow, std::
         plan.routing.prefixFirst = static_cast<Position>(state.leadOf(h.member, ids));
         plan.routing.prefixLength = static_cast<Position>(h.member.prefix.size());
         // Other places of the prefix are other noise.
-        if (plan.routing != h.fed && h.routing.noise.mode != RoutingMode::Deterministic) plan.keep = 0;
+        if (h.routing.noise.mode != RoutingMode::Deterministic)
+            if (const auto from = differFrom(plan.routing, h.fed))
+                plan.keep = std::min(plan.keep, static_cast<std::size_t>(*from));
         total += static_cast<std::int64_t>(plan.wanted.size() - plan.keep);
         const Position limit = h.member.source->info().maxPositions;
         if (limit > 0 && static_cast<Position>(plan.wanted.size()) > limit)

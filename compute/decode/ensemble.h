@@ -49,7 +49,8 @@ class COUNTERPOINT_API Ensemble {
 
     /// A member that was unused catches up at the next forward.
     void setMember(std::size_t i, double temperature, std::vector<TokenId> prefix, bool used);
-    /// R12 of one member; all begin as published. Where it changes, the member reads the text again at the next forward.
+    /// R12 of one member; all begin as published. The member reads the text again at the next forward from where on it
+    /// is routed otherwise: groups that a growing text adds leave what it has read.
     /// Noise has the shared sequence's positions; a prefix is routed without. Errors: those of Source::setRouting.
     void setRouting(std::size_t i, const SourceRouting& routing);
 

@@ -14,11 +14,13 @@ namespace counterpoint::compute {
 namespace {
 
 constexpr int kFirstAnswer = 32;
+constexpr double kAtOnce = 2e6;  ///< positions · experts · draws: some hundredths of a second on two threads
 
 /// One layer: what is asked of it and what its draws gave.
 struct LayerDraws {
     std::uint32_t layer;
     int chosen;
+    std::vector<std::int64_t> capacities;  ///< of the question's further factors
     std::vector<double> scaled;  ///< [T][E] ℓ'/T_r
     routing::Moments moments;
 };
@@ -49,7 +51,7 @@ Estimates estimatesOf(std::span<const LayerDraws> layers, int draws) {
     Estimates all{.draws = draws, .layers = {}, .pooled = {}};
     std::vector<const routing::Moments*> moments;
     for (const LayerDraws& layer : layers) {
-        all.layers.push_back(routing::layerEstimates(layer.moments, draws));
+        all.layers.push_back(routing::layerEstimates(layer.moments, draws, layer.capacities));
         moments.push_back(&layer.moments);
         const double gap = routing::identityGap(layer.moments, draws);
         if (!(gap <= 1e-9))
@@ -74,7 +76,7 @@ void requireMemory(const EstimateQuestion& question, Position positions) {
 }  // namespace
 
 Outcome estimate(const EstimateQuestion& question, const std::stop_token& stop,
-                 const std::function<void(const Estimates&)>& progress) {
+                 const std::function<void(const Estimates&)>& progress, const std::function<void()>& between) {
     const Position T = routing::positionsOf(question);
     if (question.draws < 1)
         routing::refuse("\"draws\"", "an estimate needs draws", "1 or more", std::to_string(question.draws));
@@ -89,17 +91,26 @@ Outcome estimate(const EstimateQuestion& question, const std::stop_token& stop,
     fresh.memory.zeta.reserve(E);
     fresh.memory.scratch.reserve(E);
     for (const RouterLayer& layer : question.layers) {
-        layers.push_back({layer.layer, layer.law.chosen, routing::scaledLogits(layer.law, layer.logits, E, layer.layer),
-                          routing::momentsFor(static_cast<std::size_t>(T), E, question.draws)});
-        fresh.plans.push_back(metricsPlan(question.coupling, T, E, layer.law.chosen, question.capacityFactor));
+        std::vector<double> scaled = routing::scaledLogits(layer.law, layer.logits, E, layer.layer);
+        const MetricsPlan& plan =
+            fresh.plans.emplace_back(metricsPlan(question.coupling, T, E, layer.law.chosen, question.capacityFactor));
+        layers.push_back({layer.layer,
+                          layer.law.chosen,
+                          {},
+                          std::move(scaled),
+                          routing::momentsFor(static_cast<std::size_t>(T), E, question.draws, plan.distinct.size())});
+        for (const double factor : question.capacityFactors)
+            layers.back().capacities.push_back(capacityOf(factor, T, E, layer.law.chosen));
         fresh.chosen.resize(std::max(fresh.chosen.size(), static_cast<std::size_t>(T * layer.law.chosen)));
     }
     const int threads = std::max(1, question.threads);
     std::vector<Worker> workers(static_cast<std::size_t>(threads), fresh);
+    const auto atOnce = static_cast<std::int64_t>(
+        std::max(static_cast<double>(threads), kAtOnce / (static_cast<double>(T) * static_cast<double>(E))));
     for (int done = 0; done < question.draws;) {
         const int upTo = std::min(question.draws, done == 0 ? kFirstAnswer : 2 * done);
         const auto tasks = static_cast<std::int64_t>(upTo - done) * static_cast<std::int64_t>(L);
-        Pool::instance().run(threads, tasks, [&](std::int64_t task, int who) {
+        const auto keep = [&](std::int64_t task, int who) {
             if (stop.stop_requested()) return;
             const std::size_t at = static_cast<std::size_t>(task) % L;
             const int draw = done + static_cast<int>(task / static_cast<std::int64_t>(L));
@@ -109,7 +120,12 @@ Outcome estimate(const EstimateQuestion& question, const std::stop_token& stop,
             routeDraw(address, layers[at], plan.layout, E, worker);
             const std::span<const ExpertId> chosen(worker.chosen.data(), static_cast<std::size_t>(T) * plan.chosen);
             routing::keepDraw(layers[at].moments, draw, plan, chosen, worker.earlier);
-        });
+        };
+        for (std::int64_t first = 0; first < tasks; first += atOnce) {
+            Pool::instance().run(threads, std::min(atOnce, tasks - first),
+                                 [&](std::int64_t task, int who) { keep(first + task, who); });
+            if (between) between();
+        }
         if (stop.stop_requested()) return Outcome::Cancelled;
         done = upTo;
         progress(estimatesOf(layers, done));

@@ -36,6 +36,7 @@ struct EstimateQuestion {
     double capacityFactor = 1;
     int draws = 256;  ///< D
     int threads = 1;
+    std::vector<double> capacityFactors;  ///< further ones that the overflow is asked for
 };
 
 struct Estimate {
@@ -50,6 +51,8 @@ struct LayerEstimates {
     MetricEstimates metrics;
     std::vector<Estimate> load;    ///< [E] selections of one draw
     std::vector<float> inclusion;  ///< [T][E] π̂
+    std::vector<Estimate> distinctOfGroup;  ///< [G] distinct experts of each group
+    std::vector<Estimate> overflowAt;       ///< [capacityFactors]
 };
 
 struct Estimates {
@@ -58,10 +61,11 @@ struct Estimates {
     MetricEstimates pooled;              ///< mean over layers
 };
 
-/// A first answer after 32 draws, then after twice as many and so on up to D, each through `progress`. Stopped:
-/// Cancelled.
+/// A first answer after 32 draws, then after twice as many and so on up to D, each through `progress`; `between` is
+/// called every few hundredths of a second. Stopped: Cancelled.
 COUNTERPOINT_API Outcome estimate(const EstimateQuestion& question, const std::stop_token& stop,
-                                  const std::function<void(const Estimates&)>& progress);
+                                  const std::function<void(const Estimates&)>& progress,
+                                  const std::function<void()>& between = {});
 
 struct DeterministicRouting {
     RoutingMetrics metrics;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "compute/routing/refusal.h"
 
@@ -133,6 +134,18 @@ Coupling flatOf(Coupling coupling) {
     coupling.alpha = 0;
     coupling.alphaOfPair.clear();
     return coupling;
+}
+
+std::optional<Position> differFrom(const Coupling& a, const Coupling& b) {
+    if (a == b) return {};
+    const auto dials = [](const Coupling& c) {
+        return std::tie(c.pairs, c.rho, c.alpha, c.rhoOfGroup, c.alphaOfPair, c.groups.window);
+    };
+    if (dials(a) != dials(b) || a.groups.window) return 0;
+    const std::vector<Position>&one = a.groups.starts, &other = b.groups.starts;
+    const auto [i, j] = std::mismatch(one.begin(), one.end(), other.begin(), other.end());
+    if (i == one.end()) return *j;
+    return j == other.end() ? *i : std::min(*i, *j);
 }
 
 Placement placementAt(const Coupling& coupling, Position position) {

@@ -53,6 +53,10 @@ COUNTERPOINT_API void check(const Coupling& coupling);
 COUNTERPOINT_API Coupling independentOf(Coupling coupling);
 COUNTERPOINT_API Coupling flatOf(Coupling coupling);
 
+/// First position from which the two may place noise differently; none: they are the same. Where the list of groups
+/// alone differs, as it does of a text that grows, it is the first start that only one has; else 0.
+COUNTERPOINT_API std::optional<Position> differFrom(const Coupling& a, const Coupling& b);
+
 /// What the noise of one group is made with.
 struct Placement {
     GroupIndex group = 0;

@@ -118,11 +118,12 @@ void inclusionProbabilities(std::span<const double> scaled, int K, std::span<dou
 }
 
 IndependentForm independentForm(const RouterLaw& law, std::span<const float> logits, std::size_t experts,
-                                std::uint32_t layer, int threads) {
+                                std::uint32_t layer, int threads, const std::stop_token& stop) {
     const std::vector<double> scaled = routing::scaledLogits(law, logits, experts, layer);
     const std::size_t positions = logits.size() / experts;
     IndependentForm form{std::vector<double>(logits.size()), std::vector<double>(experts), 0.0};
     Pool::instance().run(threads, static_cast<std::int64_t>(positions), [&](std::int64_t t, int) {
+        if (stop.stop_requested()) return;
         const std::size_t at = static_cast<std::size_t>(t) * experts;
         inclusionProbabilities({scaled.data() + at, experts}, law.chosen, {form.inclusion.data() + at, experts});
     });

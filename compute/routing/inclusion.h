@@ -9,6 +9,7 @@
 // the others that are. Thread: any.
 
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "compute/export.h"
@@ -24,8 +25,9 @@ struct IndependentForm {
     std::vector<double> load;       ///< [E] Σ_t π
     double loadVariance = 0;        ///< Σ_e Σ_t π(1 − π)
 };
-/// Of a layer's router logits [T][E].
+/// Of a layer's router logits [T][E]. Stopped: the answer is none.
 COUNTERPOINT_API IndependentForm independentForm(const RouterLaw& law, std::span<const float> logits,
-                                                 std::size_t experts, std::uint32_t layer, int threads);
+                                                 std::size_t experts, std::uint32_t layer, int threads,
+                                                 const std::stop_token& stop = {});
 
 }  // namespace counterpoint::compute

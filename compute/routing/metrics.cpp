@@ -58,21 +58,26 @@ int distinctIn(MetricsPlan& plan, std::size_t from, std::size_t to) noexcept {
 
 }  // namespace
 
+std::int64_t capacityOf(double factor, Position positions, std::size_t experts, int chosen) {
+    if (!(factor > 0.0) || !std::isfinite(factor))
+        routing::refuse("\"capacity\"", "the capacity factor is outside its bounds", "above 0",
+                        routing::written(factor));
+    const double share = static_cast<double>(positions) * chosen / static_cast<double>(experts);
+    // A product that rounding left just above a whole number is that number.
+    return static_cast<std::int64_t>(std::min(std::ceil(factor * share * (1.0 - 1e-14)), 0x1p62));
+}
+
 MetricsPlan metricsPlan(const Coupling& coupling, Position positions, std::size_t experts, int chosen,
                         double capacityFactor) {
-    if (!(capacityFactor > 0.0) || !std::isfinite(capacityFactor))
-        routing::refuse("\"capacity\"", "the capacity factor is outside its bounds", "above 0",
-                        routing::written(capacityFactor));
     MetricsPlan plan;
+    plan.capacity = capacityOf(capacityFactor, positions, experts, chosen);
     plan.layout = layoutOf(coupling, positions);
     plan.experts = experts;
     plan.chosen = static_cast<std::size_t>(chosen);
-    const double share = static_cast<double>(positions) * chosen / static_cast<double>(experts);
-    // A product that rounding left just above a whole number is that number.
-    plan.capacity = static_cast<std::int64_t>(std::min(std::ceil(capacityFactor * share * (1.0 - 1e-14)), 0x1p62));
     plan.words = (experts + 63) / 64;
     plan.sets.resize(static_cast<std::size_t>(positions) * plan.words);
     plan.united.resize(plan.words);
+    plan.distinct.resize(plan.layout.placements.size());
     return plan;
 }
 
@@ -86,7 +91,8 @@ RoutingMetrics measure(MetricsPlan& plan, std::span<const ExpertId> chosen, std:
         const std::uint64_t* sets = plan.sets.data() + from * plan.words;
         inGroups.sum += pairsOf(sets, n, plan.words, K);
         inGroups.count += static_cast<std::int64_t>(n * (n - 1) / 2);
-        distinct.sum += distinctIn(plan, from, to);
+        plan.distinct[g] = distinctIn(plan, from, to);
+        distinct.sum += plan.distinct[g];
         ++distinct.count;
         if (g == 0) continue;
         const int both = common(sets - plan.words, sets, plan.words);

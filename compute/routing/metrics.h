@@ -30,7 +30,10 @@ struct MetricsPlan {
     std::size_t words = 0;              ///< 64-bit words of a set
     std::vector<std::uint64_t> sets;    ///< [T][words]
     std::vector<std::uint64_t> united;  ///< [words]
+    std::vector<std::int32_t> distinct;  ///< [G] experts of each group, of the draw last measured
 };
+/// ⌈c·T·K/E⌉: selections an expert has room for. Throws Error where the capacity factor c is not above 0.
+COUNTERPOINT_API std::int64_t capacityOf(double factor, Position positions, std::size_t experts, int chosen);
 /// Throws Error where the coupling is outside its bounds or the capacity factor c is not above 0.
 COUNTERPOINT_API MetricsPlan metricsPlan(const Coupling& coupling, Position positions, std::size_t experts, int chosen,
                                          double capacityFactor);

@@ -50,14 +50,16 @@ Estimate jackknife(std::span<const Moments* const> layers, int draws) {
 
 }  // namespace
 
-Moments momentsFor(std::size_t positions, std::size_t experts, int draws) {
+Moments momentsFor(std::size_t positions, std::size_t experts, int draws, std::size_t groups) {
     const auto D = static_cast<std::size_t>(draws);
     return {positions,
             experts,
             std::vector<RoutingMetrics>(D),
             std::vector<std::int32_t>(D * experts),
             std::vector<std::int64_t>(D),
-            std::vector<std::uint32_t>(positions * experts)};
+            std::vector<std::uint32_t>(positions * experts),
+            std::vector<std::uint64_t>(groups),
+            std::vector<std::uint64_t>(groups)};
 }
 
 void keepDraw(Moments& moments, int draw, MetricsPlan& plan, std::span<const ExpertId> chosen,
@@ -73,16 +75,38 @@ void keepDraw(Moments& moments, int draw, MetricsPlan& plan, std::span<const Exp
             .fetch_add(1, std::memory_order_relaxed);
     }
     moments.met[d] = met;
+    const auto add = [](std::uint64_t& to, std::uint64_t n) {
+        std::atomic_ref(to).fetch_add(n, std::memory_order_relaxed);
+    };
+    for (std::size_t g = 0; g < plan.distinct.size(); ++g) {
+        const auto n = static_cast<std::uint64_t>(plan.distinct[g]);
+        add(moments.distinct[g], n);
+        add(moments.distinctSquares[g], n * n);
+    }
 }
 
-LayerEstimates layerEstimates(const Moments& moments, int draws) {
+LayerEstimates layerEstimates(const Moments& moments, int draws, std::span<const std::int64_t> capacities) {
     const Moments* one = &moments;
-    LayerEstimates layer{pooledEstimates({&one, 1}, draws), {}, {}};
+    const double D = draws;
+    LayerEstimates layer{pooledEstimates({&one, 1}, draws), {}, {}, {}, {}};
     for (std::size_t e = 0; e < moments.experts; ++e)
         layer.load.push_back(
             meanOf(draws, [&](std::size_t d) { return static_cast<double>(moments.load[d * moments.experts + e]); }));
     for (const std::uint32_t count : moments.included)
         layer.inclusion.push_back(static_cast<float>(count) / static_cast<float>(draws));
+    for (std::size_t g = 0; g < moments.distinct.size(); ++g) {
+        // Whole numbers below 2^53: the difference is exact but for its last operation.
+        const auto sum = static_cast<double>(moments.distinct[g]);
+        const double squares = static_cast<double>(moments.distinctSquares[g]) - sum / D * sum;
+        layer.distinctOfGroup.push_back({sum / D, draws > 1 ? std::sqrt(std::max(0.0, squares) / (D - 1) / D) : kNone});
+    }
+    for (const std::int64_t capacity : capacities)
+        layer.overflowAt.push_back(meanOf(draws, [&](std::size_t d) {
+            std::int64_t over = 0;
+            for (std::size_t e = 0; e < moments.experts; ++e)
+                over += std::max<std::int64_t>(0, moments.load[d * moments.experts + e] - capacity);
+            return static_cast<double>(over);
+        }));
     return layer;
 }
 

@@ -31,13 +31,15 @@ struct Moments {
     std::vector<std::int32_t> load;       ///< [D][E]
     std::vector<std::int64_t> met;        ///< [D] Σ_{t<t'} |S_t∩S_t'|
     std::vector<std::uint32_t> included;  ///< [T][E] draws that chose e at t
+    std::vector<std::uint64_t> distinct, distinctSquares;  ///< [G] Σ_d of a group's distinct experts, of their squares
 };
-COUNTERPOINT_API Moments momentsFor(std::size_t positions, std::size_t experts, int draws);
+COUNTERPOINT_API Moments momentsFor(std::size_t positions, std::size_t experts, int draws, std::size_t groups);
 /// earlier [E] is overwritten.
 COUNTERPOINT_API void keepDraw(Moments& moments, int draw, MetricsPlan& plan, std::span<const ExpertId> chosen,
                                std::span<std::int32_t> earlier) noexcept;
 
-LayerEstimates layerEstimates(const Moments& moments, int draws);
+/// capacities: room of an expert, one for each overflow that is asked for.
+LayerEstimates layerEstimates(const Moments& moments, int draws, std::span<const std::int64_t> capacities);
 MetricEstimates pooledEstimates(std::span<const Moments* const> layers, int draws);
 /// The two sides' distance, in parts of the larger of T·K and their size.
 COUNTERPOINT_API double identityGap(const Moments& moments, int draws);

@@ -1,9 +1,21 @@
 #include "compute/routing/route.h"
 
+#include <tuple>
+
 namespace counterpoint::compute {
 
 bool asPublished(const SourceRouting& routing) {
     return routing.noise.mode == RoutingMode::Deterministic && routing.bias.empty();
+}
+
+std::optional<Position> differFrom(const SourceRouting& a, const SourceRouting& b) {
+    if (a == b) return {};
+    const auto others = [](const SourceRouting& r) {
+        return std::tie(r.noise.mode, r.noise.seed, r.temperature, r.bias, r.prefixFirst, r.prefixLength);
+    };
+    const std::optional<Position> from = differFrom(a.noise.coupling, b.noise.coupling);
+    if (others(a) != others(b) || !from) return 0;
+    return *from < a.prefixFirst ? *from : *from + a.prefixLength;  // positions of the shared sequence
 }
 
 void route(const RouterLaw& law, std::span<const float> logits, std::span<const double> gamma, const RouterPlace& place,

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,6 +37,8 @@ struct SourceRouting {
     Position prefixFirst = 0, prefixLength = 0;
     bool operator==(const SourceRouting&) const = default;
 };
+/// First position of the source's own that the two may route differently; none: they are the same (groups.h).
+COUNTERPOINT_API std::optional<Position> differFrom(const SourceRouting& a, const SourceRouting& b);
 /// Nothing in it departs from the model as published.
 COUNTERPOINT_API bool asPublished(const SourceRouting& routing);
 

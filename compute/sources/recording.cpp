@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <set>
 
 #include "compute/error.h"
@@ -171,6 +172,16 @@ class RecordingSource : public Source {
         return std::make_unique<RecordingSource>(m_recording, m_source, m_info, m_tokenizer);
     }
 
+    std::span<const RoutingRow> routing() const override { return m_routing; }
+    void setRouting(const SourceRouting& routing) override {
+        if (!m_info.routers) return Source::setRouting(routing);
+        if (!asPublished(routing))
+            throw Error({.where = m_info.path,
+                         .what = "a recording was routed when it was made, and decodes no other way",
+                         .expected = "mode deterministic, and no expert off or biased",
+                         .advice = "open the model itself; estimates on the recorded router logits need no decode"});
+    }
+
     Outcome forward(std::span<const TokenId> ids, std::int64_t rows, std::span<float> logits,
                     std::stop_token stop) override {
         if (stop.stop_requested()) return Outcome::Cancelled;
@@ -184,11 +195,38 @@ class RecordingSource : public Source {
             const std::size_t row = last - static_cast<std::size_t>(rows) + r;
             toFloats(tensor.dtype, tensor.bytes.data() + row * stride, width, logits.data() + r * width);
         }
+        m_routing.clear();
+        for (std::size_t t = m_length; m_info.routers && t < last; ++t) m_routing.push_back(routingOf(t));
         m_length = last;
         return Outcome::Done;
     }
 
   private:
+    /// The recorded router logits of a token, and whom they choose without noise: what chose when they were recorded is
+    /// not in the file. Without entries where they choose nobody, a NaN among them or too few experts left.
+    RoutingRow routingOf(std::size_t t) const {
+        const TensorView& tensor = m_recording->sources[m_source].routing->logits;
+        const auto E = static_cast<std::size_t>(tensor.shape[2]), T = static_cast<std::size_t>(tensor.shape[1]);
+        const RouterLaw law{.chosen = static_cast<int>(m_info.routers->chosen),
+                            .normTopkProb = m_info.routers->normTopkProb,
+                            .bias = {}};
+        const std::size_t L = m_info.routers->layers.size();
+        RoutingRow row{std::vector<float>(L * E), {}, {}};
+        RouteMemory memory;
+        Routed routed;
+        for (std::size_t l = 0; l < L; ++l) {
+            const std::span<float> of(row.logits.data() + l * E, E);
+            toFloats(tensor.dtype, tensor.bytes.data() + (l * T + t) * E * dtypeSize(tensor.dtype), E, of.data());
+            const auto usable = [](float x) { return x < std::numeric_limits<float>::infinity(); };
+            const auto left = std::count_if(of.begin(), of.end(), [](float x) { return std::isfinite(x); });
+            if (!std::all_of(of.begin(), of.end(), usable) || left < law.chosen) return {};
+            route(law, of, {}, {static_cast<std::uint32_t>(l), static_cast<Position>(t)}, memory, routed);
+            row.experts.insert(row.experts.end(), routed.experts.begin(), routed.experts.end());
+            for (const double w : routed.weights) row.weights.push_back(static_cast<float>(w));
+        }
+        return row;
+    }
+
     void requireRecorded(std::size_t index, TokenId id) const {
         const std::vector<TokenId>& tokens = m_recording->tokens;
         if (index < tokens.size() && tokens[index] == id) return;
@@ -212,6 +250,7 @@ class RecordingSource : public Source {
     SourceInfo m_info;
     std::shared_ptr<const Tokenizer> m_tokenizer;
     std::size_t m_length = 0;
+    std::vector<RoutingRow> m_routing;  ///< of the last forward()
 };
 
 /// The tokenizer of the session's entry must be there; what only the recording names may have stayed elsewhere. In a
@@ -346,6 +385,11 @@ std::unique_ptr<Source> openRecording(const fs::path& path, const OpenOptions& o
     info.device = "cpu";
     info.logitWidth = source->logits.shape[1];
     info.maxPositions = static_cast<Position>(recording->tokens.size());
+    if (source->routing)
+        info.routers = RouterInfo{.layers = source->routing->layers,
+                                  .experts = source->routing->logits.shape[2],
+                                  .chosen = source->routing->expertsPerToken,
+                                  .normTopkProb = source->routing->normTopkProb};
     std::shared_ptr<const Tokenizer> tokenizer = tokenizerOf(*recording, options.tokenizer, info);
     const auto index = static_cast<std::size_t>(source - recording->sources.data());
     return std::make_unique<RecordingSource>(std::move(recording), index, std::move(info), std::move(tokenizer));

@@ -18,6 +18,17 @@ PlotData endOfText(const Trace& trace, const View& view);
 // priors.cpp: one prior over the positions
 PlotData priorEffect(const Trace& trace, const View& view);   ///< R8, R4
 
+// routingmaps.cpp: a routed source over the positions
+PlotData routingHeat(const Trace& trace, const View& view);  ///< R12, R14
+PlotData routingEnds(const Trace& trace, const View& view);  ///< R12, R5: end to end
+
+// routingmetrics.cpp: one layer of a routed source, R13 and R14
+PlotData routingCoherence(const Trace& trace, const View& view);
+PlotData routingDistinct(const Trace& trace, const View& view);
+PlotData routingLoad(const Trace& trace, const View& view);
+PlotData routingVariance(const Trace& trace, const View& view);
+PlotData routingOverflow(const Trace& trace, const View& view);
+
 // composition.cpp: one position
 PlotData distribution(const Trace& trace, const View& view);  ///< R2
 PlotData ledger(const Trace& trace, const View& view);        ///< R4

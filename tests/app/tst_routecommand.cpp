@@ -203,6 +203,37 @@ class TestRouteCommand : public QObject, RouteFolder {
         }
     }
 
+    /// Experts that a run's session switches off or biases are so in its estimates too; a bare recording has none.
+    void switchedExperts() {
+        const auto logits = someLogits(2 * kT * kE);
+        const QString file = saved(routed(logits));
+        QVERIFY(QDir(m_scratch.path()).mkpath(QStringLiteral("switched")));
+        QVERIFY(QFile::copy(file, path(QStringLiteral("switched/sources.safetensors"))));
+        const auto session = [&](const char* experts) {
+            write(path(QStringLiteral("switched/session.json")),
+                  QByteArray(R"({"format":"counterpoint.session/1","base":{"path":"m","routing":{"experts":)") +
+                      experts + "}}}");
+            return route(path(QStringLiteral("switched")), QStringLiteral("--seed 20"));
+        };
+        const Finished finished = session(R"({"5":{"off":[1],"bias":{"3":0.5}}})");
+        COMPARE_CODE(finished, 0);
+        const OrderedJson json = reported(finished);
+        EstimateQuestion q = questionOf(std::span(logits).last(kT * kE), kE, kK, 4, 0.6, 0.7, 60);
+        q.layers[0].layer = 5;
+        q.layers[0].law.bias = {0, -INFINITY, 0, 0.5, 0, 0};
+        const Estimates wanted = lastOf(q);
+        QVERIFY(same(json["layers"][1]["coherence"], wanted.layers[0].metrics.coherence));
+        QCOMPARE(json["layers"][1]["load"][1].get<double>(), 0.0);
+        QVERIFY(json["layers"][0] == reported(route(file, QStringLiteral("--seed 20")))["layers"][0]);
+        QVERIFY(json["dials"]["changes_the_law"] == OrderedJson(true));
+        QCOMPARE(QString::fromStdString(json["dials"]["switched_experts"].dump()),
+                 QStringLiteral(R"({"5":{"off":[1],"bias":{"3":0.5}}})"));
+        const Finished refused = session(R"({"4":{"off":[1]}})");
+        COMPARE_CODE(refused, 1);
+        QVERIFY2(refused.err.contains("layer 4: there are no routed experts in this layer"), refused.err.constData());
+        QVERIFY(!reported(route(file))["dials"].contains("switched_experts"));
+    }
+
     void interrupted() {
         const QByteArray shown =
             interruptedProgram(words(QStringLiteral("route %1 --rho 0.5 --alpha 0.5 --window 8 --draws 1000000")

@@ -120,7 +120,59 @@ class TestRecording : public QObject, RecordingFolder {
         QCOMPARE(read.sources[1].routing->layers, (std::vector<std::int64_t>{0, 2}));
         QCOMPARE(read.sources[1].routing->expertsPerToken, std::int64_t{2});
         QVERIFY(!read.sources[1].routing->normTopkProb);
-        QCOMPARE(readRouterLogits(read, read.sources[1]), toyNumbers(2 * 5 * 4, 1, 0.1F));
+        const std::vector<float> logits = toyNumbers(2 * 5 * 4, 1, 0.1F);
+        QCOMPARE(readRouterLogits(read, read.sources[1]), logits);
+
+        // As a source it tells of each token its router logits and whom they choose; settings do not move what was
+        // read.
+        const auto math = source("math");
+        QVERIFY(!source()->info().routers && math->info().routers);
+        QVERIFY(math->info().routers->layers == (std::vector<std::int64_t>{0, 2}) &&
+                math->info().routers->experts == 4);
+        std::vector<float> rows(kWidth);
+        const std::vector<TokenId> ids(kTokens.begin(), kTokens.end());
+        QCOMPARE(math->forward(std::span(ids).first(2), 1, rows, {}), Outcome::Done);
+        QCOMPARE(math->routing().size(), std::size_t{2});
+        QCOMPARE(math->forward(std::span(ids).subspan(2), 1, rows, {}), Outcome::Done);
+        QCOMPARE(math->routing().size(), std::size_t{3});
+        for (std::size_t t = 2; t < 5; ++t) {
+            const RoutingRow& row = math->routing()[t - 2];
+            for (std::size_t l = 0; l < 2; ++l) {
+                const std::span<const float> wanted(logits.data() + (l * 5 + t) * 4, 4);
+                QVERIFY(std::equal(wanted.begin(), wanted.end(), row.logits.begin() + std::ptrdiff_t(4 * l)));
+                RouteMemory memory;
+                Routed routed;
+                route({.chosen = 2, .normTopkProb = false, .bias = {}}, wanted, {}, {}, memory, routed);
+                for (std::size_t k = 0; k < 2; ++k) {
+                    QCOMPARE(row.experts[2 * l + k], routed.experts[k]);
+                    QCOMPARE(row.weights[2 * l + k], static_cast<float>(routed.weights[k]));
+                }
+            }
+        }
+        SourceRouting noisy;
+        noisy.noise.coupling.rho = 0.25;  // a dial of estimates
+        math->setRouting(noisy);
+        noisy.noise.mode = RoutingMode::Coupled;
+        QVERIFY(errorOf([&] { math->setRouting(noisy); }).find("was routed when it was made") != std::string::npos);
+        QVERIFY(errorOf([&] { source()->setRouting(noisy); }).find("no routed experts") != std::string::npos);
+    }
+
+    /// A token whose router logits choose nobody has its other logits all the same.
+    void routerLogitsThatChooseNobody() {
+        ToyRecording recording({1, 2, 3}, kWidth, {"base"});
+        const std::vector<float> logits{0, 1, 2, NAN, 1, 2, -INFINITY, -INFINITY, 1};
+        ToyTensor tensor{
+            "router_logits.base", DType::F32, {1, 3, 3}, std::vector<std::byte>(logits.size() * sizeof(float))};
+        std::memcpy(tensor.bytes.data(), logits.data(), tensor.bytes.size());
+        recording.tensors.push_back(tensor);
+        recording.metadata.insert({{"router_layers", "0"}, {"experts_per_token", "2"}, {"norm_topk_prob", "true"}});
+        recording.write(file());
+        const auto base = source();
+        std::vector<float> rows(3 * kWidth);
+        QCOMPARE(base->forward(std::vector<TokenId>{1, 2, 3}, 3, rows, {}), Outcome::Done);
+        QCOMPARE(base->routing().size(), std::size_t{3});
+        QCOMPARE(base->routing()[0].experts, (std::vector<ExpertId>{2, 1}));
+        QVERIFY(base->routing()[1].experts.empty() && base->routing()[2].experts.empty());
     }
 
     /// In 16 bits they are what those bits say: 10.00 and 10.03 are one number in bfloat16 (HAZARDS A26).

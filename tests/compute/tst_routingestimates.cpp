@@ -50,6 +50,7 @@ class TestRoutingEstimates : public QObject {
                             .logits = std::span(logits).last(T * E),
                             .law = {.chosen = 3, .temperature = 1.5, .bias = {0, 1, 0, -INFINITY, 0, 0}}});
         q.capacityFactor = 1.2;
+        q.capacityFactors = {0.5, 1.2, 2.5};
         const Estimates all = lastOf(q);
         QCOMPARE(all.draws, int(D));
         std::vector<std::vector<RoutingMetrics>> metrics(2);
@@ -58,11 +59,22 @@ class TestRoutingEstimates : public QObject {
             MetricsPlan plan = metricsPlan(q.coupling, T, E, q.layers[l].law.chosen, q.capacityFactor);
             std::vector<std::vector<std::int32_t>> loads;
             std::vector<double> pi(T * E), met(T * T);
+            std::vector<std::vector<double>> distinct(4), over(3);
             for (std::uint32_t d = 1; d <= D; ++d) {
                 const auto chosen = plainDraw(q, l, d);
                 std::vector<std::int32_t> load(E);
                 metrics[l].push_back(measure(plan, chosen, load));
                 loads.push_back(load);
+                for (std::size_t g = 0; g < 4; ++g)
+                    distinct[g].push_back(
+                        double(std::set(chosen.begin() + std::ptrdiff_t(4 * g * plan.chosen),
+                                        chosen.begin() + std::ptrdiff_t(std::min(4 * g + 4, T) * plan.chosen))
+                                   .size()));
+                for (std::size_t i = 0; i < 3; ++i) {
+                    const double room = std::ceil(q.capacityFactors[i] * double(T * plan.chosen) / E * (1 - 1e-14));
+                    over[i].push_back(0);
+                    for (const std::int32_t n : load) over[i].back() += std::max(0.0, n - room);
+                }
                 const std::size_t K = plan.chosen;
                 for (std::size_t t = 0; t < T; ++t) {
                     const std::set<ExpertId> set(chosen.begin() + std::ptrdiff_t(t * K),
@@ -80,6 +92,17 @@ class TestRoutingEstimates : public QObject {
                     if (d != without) n += loads[d][e], nn += double(loads[d][e]) * loads[d][e], ++count;
                 return (nn - n * n / count) / (count - lessThanD);
             };
+            const auto agrees = [](const Estimate& found, const std::vector<double>& values) {
+                double mean = 0, squares = 0;
+                for (const double x : values) mean += x / D;
+                for (const double x : values) squares += (x - mean) * (x - mean);
+                return std::abs(found.mean - mean) < 1e-12 &&
+                       std::abs(found.se - std::sqrt(squares / (D - 1) / D)) < 1e-12;
+            };
+            QCOMPARE(all.layers[l].distinctOfGroup.size(), std::size_t{4});
+            for (std::size_t g = 0; g < 4; ++g) QVERIFY(agrees(all.layers[l].distinctOfGroup[g], distinct[g]));
+            for (std::size_t i = 0; i < 3; ++i) QVERIFY(agrees(all.layers[l].overflowAt[i], over[i]));
+            QVERIFY(same(all.layers[l].overflowAt[1], all.layers[l].metrics.overflow));
             double variance = 0, left = 0, right = 0, jack = 0, jackMean = 0;
             std::vector<double> without(D);
             for (std::size_t e = 0; e < E; ++e) {
@@ -138,7 +161,7 @@ class TestRoutingEstimates : public QObject {
 
     /// Moments that contradict each other are noticed.
     void theIdentityNotices() {
-        routing::Moments m = routing::momentsFor(3, 4, 2);
+        routing::Moments m = routing::momentsFor(3, 4, 2, 1);
         MetricsPlan plan = metricsPlan({}, 3, 4, 2, 1);
         std::vector<std::int32_t> earlier(4);
         routing::keepDraw(m, 0, plan, std::vector<ExpertId>{0, 1, 1, 2, 0, 1}, earlier);
@@ -204,6 +227,24 @@ class TestRoutingEstimates : public QObject {
         QVERIFY(estimate(questionOf(logits, 8, 2, 4, 0.5, 0.5, 32), stop.get_token(),
                          [&](const Estimates&) { ++answers; }) == Outcome::Cancelled);
         QCOMPARE(answers, 2);
+    }
+
+    /// A long job lets others pass: often, whatever its size, and the answers stay the same.
+    void between() {
+        const auto logits = someLogits(400 * 64);
+        const EstimateQuestion question = questionOf(logits, 64, 8, 8, 0.5, 0.5, 200);
+        int calls = 0;
+        Estimates last;
+        QVERIFY(estimate(
+                    question, {}, [&](const Estimates& e) { last = e; }, [&] { ++calls; }) == Outcome::Done);
+        QVERIFY2(calls >= 4, qPrintable(QString::number(calls)));
+        QVERIFY(same(last.pooled.coherence, lastOf(question).pooled.coherence));
+        std::stop_source stop;
+        int answers = 0;
+        QVERIFY(estimate(
+                    question, stop.get_token(), [&](const Estimates&) { ++answers; }, [&] { stop.request_stop(); }) ==
+                Outcome::Cancelled);
+        QCOMPARE(answers, 0);
     }
 
     void deterministic() {

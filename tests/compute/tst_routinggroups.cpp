@@ -121,6 +121,45 @@ class TestRoutingGroups : public QObject {
                 QVERIFY(placementAt(c, t) == layout.placements[g]);
     }
 
+    /// Below differFrom() two couplings place the same noise, at it another; what is not only a list differs from 0 on.
+    void whereTwoDiffer() {
+        const auto listed = [](std::vector<Position> starts, std::optional<std::vector<GroupPair>> pairs = {}) {
+            return Coupling{.groups = groupsFrom(std::move(starts)),
+                            .pairs = std::move(pairs),
+                            .rhoOfGroup = {},
+                            .alphaOfPair = {}};
+        };
+        const std::vector<std::vector<Position>> lists{{},     {4},        {4, 9}, {4, 9, 11},
+                                                       {5, 9}, {4, 8, 11}, {1},    {4, 9, 30}};
+        const std::vector<std::optional<std::vector<GroupPair>>> pairings{std::nullopt, {{{0, 2}, {1, 3}}}, {{}}};
+        for (const auto& pairs : pairings)
+            for (const auto& a : lists)
+                for (const auto& b : lists) {
+                    const Coupling one = listed(a, pairs), other = listed(b, pairs);
+                    const auto from = differFrom(one, other);
+                    QCOMPARE(from.has_value(), a != b);
+                    for (Position t = 0; t < from.value_or(40); ++t)
+                        QVERIFY(placementAt(one, t) == placementAt(other, t));
+                    if (from) QVERIFY(placementAt(one, *from) != placementAt(other, *from));
+                }
+        QVERIFY(differFrom(listed({4}), listed({4, 9})) == Position{9});
+        QVERIFY(differFrom(listed({4, 9, 12}), listed({4})) == Position{9});
+        Coupling moved = listed({4});
+        for (double Coupling::*dial : {&Coupling::rho, &Coupling::alpha}) {
+            moved.*dial = 0.75;
+            QVERIFY(differFrom(listed({4, 9}), moved) == Position{0});
+            moved.*dial = 0.5;
+        }
+        QVERIFY(differFrom(listed({4, 9}), moved) == Position{9});
+        QVERIFY(differFrom(listed({4, 9}), listed({4}, {{{0, 1}}})) == Position{0});
+        moved.groups.window = 4;
+        QVERIFY(differFrom(listed({4}), moved) == Position{0});
+        moved.groups.starts.push_back(9);
+        Coupling windows = moved;
+        windows.groups.starts.push_back(11);
+        QVERIFY(differFrom(windows, moved) == Position{0});
+    }
+
     void refusals_data() {
         QTest::addColumn<int>("which");
         QTest::addColumn<QString>("sentence");

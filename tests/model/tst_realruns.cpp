@@ -13,6 +13,8 @@
 #include "compute/sources/recording.h"
 #include "model/opensession.h"
 #include "model/runner.h"
+#include "model/sentences.h"
+#include "model/sourcerouting.h"
 #include "tests/model/rundirectory.h"
 #include "tests/support/fixture.h"
 #include "tests/support/germanlocale.h"
@@ -126,6 +128,58 @@ class TestRealRuns : public QObject {
         QCOMPARE(compute::readJson(folder("plain") / "summary.json")["law"].get<std::string>(), std::string("exact"));
         QVERIFY(plain.trace.tokens != result.trace.tokens ||
                 plain.trace.steps.front()->routing.at(0)->experts != result.trace.steps.front()->routing.at(0)->experts);
+    }
+
+    /// Groups by sentences and switched experts: step by step, read at once and replayed a text goes the same ways, in
+    /// both mixtures, and the switched ones are never chosen.
+    void sentencesAndSwitches_data() {
+        QTest::addColumn<QString>("model");
+        QTest::newRow("tuned") << "models/stories260K-mixtral-tuned/hf";
+        QTest::newRow("upcycled") << "models/stories260K-mixtral-upcycled/hf";
+    }
+    void sentencesAndSwitches() {
+        QFETCH(QString, model);
+        REQUIRE_SHARED(model.toStdString());
+        Session s = sessionForModel(shared(model.toStdString()));
+        s.prompt = "Once upon a time there was a dog. He ran.";
+        s.decoding.maxNewTokens = 60;
+        s.base.routing = OrderedJson::parse(
+            R"({"mode":"coupled","rho":0.7,"alpha":1,"groups":"sentences","seed":5,"experts":{"1":{"off":[2]},"3":{"bias":{"0":-0.5}}}})");
+        const RunResult result = runSession(s, {});
+        const Trace& trace = result.trace;
+        const compute::RouterInfo& routers = trace.routers.at(0).value();
+        const auto starts = sentenceStarts(trace.tokenBytes);
+        QVERIFY2(starts.size() > 3, trace.text().c_str());
+        const fs::path run = folder("sentences " + model.toStdString().substr(27, 5));
+        writeRun(result, run, {});
+        QVERIFY2(replay(run, {}).sentence.starts_with("Identical"), replay(run, {}).sentence.c_str());
+        QCOMPARE(compute::readJson(run / "summary.json")["law"].get<std::string>(), std::string("changed"));
+        Session whole = s;
+        whole.mode = Mode::Score;
+        whole.promptIds = trace.tokens;
+        const RunResult scored = runSession(whole, {});
+        const auto K = static_cast<std::size_t>(routers.chosen);
+        const auto rowOf = [](const Trace& of, compute::Position t) { return of.store->routing(t + 1, 0); };
+        // By the rules as they are written, from the stored logits.
+        compute::SourceRouting routing = fitted(sourceRouting(s.base.routing, "w"), routers, "w");
+        routing.noise.coupling.groups = compute::groupsFrom(starts);
+        for (compute::Position t = 0; t + 1 < static_cast<compute::Position>(trace.tokens.size()); ++t) {
+            const auto row = rowOf(trace, t);
+            QCOMPARE(row->experts, rowOf(scored.trace, t)->experts);
+            for (std::size_t l = 0; l < routers.layers.size(); ++l) {
+                const auto E = static_cast<std::size_t>(routers.experts);
+                compute::RouterLaw law{.chosen = static_cast<int>(K), .normTopkProb = routers.normTopkProb, .bias = {}};
+                if (const auto bias = routing.bias.find(routers.layers[l]); bias != routing.bias.end())
+                    law.bias = bias->second;
+                compute::RouteMemory memory;
+                compute::Routed routed;
+                compute::routePosition(routing.noise, law, std::span(row->logits).subspan(l * E, E),
+                                       {static_cast<std::uint32_t>(routers.layers[l]), t}, memory, routed);
+                QVERIFY(std::equal(routed.experts.begin(), routed.experts.end(),
+                                   row->experts.begin() + static_cast<std::ptrdiff_t>(l * K)));
+                if (routers.layers[l] == 1) QVERIFY(std::count(routed.experts.begin(), routed.experts.end(), 2) == 0);
+            }
+        }
     }
 
     void golden_data() {
