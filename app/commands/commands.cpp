@@ -13,7 +13,7 @@ namespace counterpoint::app {
 namespace {
 
 /// Names that are kept for commands to come, so that none of them is ever taken for a file.
-constexpr std::array<std::string_view, 3> kReserved{"score", "render", "sweep"};
+constexpr std::array<std::string_view, 2> kReserved{"score", "sweep"};
 
 /// "--out DIR"
 std::string written(const Option& option) {
@@ -103,6 +103,9 @@ std::span<const Command> commands() {
         Option{"--pairs", "FILE", "pairs of windows as JSON, such as [[0,1],[2,3]] (consecutive ones)"},
         Option{"--threads", "N", "threads (all cores)"},
     };
+    static constexpr std::array kRenderOptions{
+        Option{"--out", "FILE", "the figure: .pdf, .svg, .png or .csv (FIGURE.pdf)"},
+    };
     static constexpr std::array kWindowOptions{
         Option{"--screenshot", "FILE", "no window: its picture after the session's run, as PNG"},
         Option{"--size", "WxH",
@@ -126,6 +129,8 @@ std::span<const Command> commands() {
             "route", "RECORDING|RUN", 1, 1, kRouteOptions,
             "Says, as JSON, what coupled routing noise does to stored router logits: coherence, load and their errors.",
             routeCommand},
+        Command{"render", "FIGURE.json", 1, 1, kRenderOptions,
+                "Draws a figure again from its recipe, with its table and its recipe beside it.", renderCommand},
         Command{
             "bank report", "BANK", 1, 1, kReportOptions,
             "Says of every prior of a bank, as JSON: support, scale, eta, and what one bit a token costs and saves.",

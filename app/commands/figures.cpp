@@ -23,6 +23,15 @@ std::set<std::string> figureFormats(const Arguments& arguments, std::string_view
     return arguments.list(option, names);
 }
 
+void withoutDisplay(const std::function<void()>& draw) {
+    const Offscreen surroundings;
+    int count = 1;
+    std::array<char, 13> name{"counterpoint"};
+    std::array<char*, 2> words{name.data(), nullptr};
+    const QApplication application(count, words.data());
+    draw();
+}
+
 std::vector<std::string> writeFigures(const model::Trace& trace, const std::set<std::string>& formats,
                                       const std::filesystem::path& folder) {
     if (trace.steps.empty()) return {"the figures are left out: no row was decoded."};
@@ -30,11 +39,6 @@ std::vector<std::string> writeFigures(const model::Trace& trace, const std::set<
     std::filesystem::create_directories(folder, error);
     if (error)
         throw compute::Error({.where = folder.string(), .what = "the folder cannot be made: " + error.message()});
-    const Offscreen surroundings;
-    int count = 1;
-    std::array<char, 13> name{"counterpoint"};
-    std::array<char*, 2> words{name.data(), nullptr};
-    const QApplication application(count, words.data());
     std::vector<std::string> leftOut;
     const auto draw = [&](const model::PlotData& plot) {
         if (!plot.empty.empty()) {
@@ -46,10 +50,12 @@ std::vector<std::string> writeFigures(const model::Trace& trace, const std::set<
                 widgets::renderFigure(plot, model::FigureStyle(), format,
                                       folder / (plot.id + "." + std::string(widgets::extensionOf(format))));
     };
-    for (const model::DiagnosticRow& row : model::diagnostics())
-        if (row.dock == "trace") draw(row.make(trace, model::View()));
-    if (!trace.session.priors.empty())
-        for (const model::BankFigureRow& row : model::bankFigures()) draw(model::makeBankFigure(row, trace));
+    withoutDisplay([&] {
+        for (const model::DiagnosticRow& row : model::diagnostics())
+            if (row.dock == "trace") draw(row.make(trace, model::View()));
+        if (!trace.session.priors.empty())
+            for (const model::BankFigureRow& row : model::bankFigures()) draw(model::makeBankFigure(row, trace));
+    });
     return leftOut;
 }
 

@@ -8,6 +8,7 @@ namespace counterpoint::app {
 int runCommand(const Arguments& arguments);
 int replayCommand(const Arguments& arguments);
 int routeCommand(const Arguments& arguments);
+int renderCommand(const Arguments& arguments);
 int bankReportCommand(const Arguments& arguments);
 int bankCompressCommand(const Arguments& arguments);
 int windowCommand(const Arguments& arguments);

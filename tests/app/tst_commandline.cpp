@@ -83,7 +83,11 @@ class TestCommandLine : public QObject {
         row("bank compress, level", "bank compress b --out c --level 4", "--level");
         row("bank compress, level 0", "bank compress b --out c --level 0", "--level");
         row("bank compress, keep", "bank compress b --out c --keep all", "--keep");
-        row("render", "render f.json", "render");
+        row("score", "score s.json", "score");
+        row("render without figure", "render --out f.pdf", "usage: counterpoint render FIGURE.json");
+        row("render of two", "render f.json g.json", "usage");
+        row("render, another kind", "render f.json --out f.gif", "f.gif");
+        row("render, no file", "render f.json --out=", "--out");
         row("sweep", "sweep m", "sweep");
         row("unknown option", "run s.json --out d --colour red", "--colour");
         row("run without session", "run --out d", "usage");

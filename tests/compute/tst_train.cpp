@@ -1,6 +1,6 @@
 // The trainer through its command line, on a toy text: the loss falls, the written model is the trained one (its loss
 // through the product's own decoder equals the trainer's), runs repeat bit for bit, the gradient agrees with finite
-// differences; and the choice of stories moves one skill and leaves the other.
+// differences, all of it with routed experts too; and the choice of stories moves one skill and leaves the other.
 
 #include <QTemporaryDir>
 #include <algorithm>
@@ -59,36 +59,46 @@ class TestTrain : public QObject {
     QTemporaryDir m_scratch;
     fs::path m_root, m_text;
 
-    std::vector<std::string> base(const std::string& name) const {
-        return {"base",
-                "--text",
-                m_text,
-                "--tokenizer",
-                m_root / "vocabulary" / "tokenizer.model",
-                "--out",
-                m_root / name,
-                "--dim",
-                "32",
-                "--hidden",
-                "48",
-                "--layers",
-                "2",
-                "--heads",
-                "4",
-                "--kv-heads",
-                "2",
-                "--positions",
-                "64",
-                "--steps",
-                "24",
-                "--warm-up",
-                "4",
-                "--batch",
-                "256",
-                "--evaluate-every",
-                "6",
-                "--held-out",
-                std::to_string(kHeldOut)};
+    std::vector<std::string> base(const std::string& name, const std::vector<std::string>& more = {}) const {
+        std::vector<std::string> words = {"base",
+                                          "--text",
+                                          m_text,
+                                          "--tokenizer",
+                                          m_root / "vocabulary" / "tokenizer.model",
+                                          "--out",
+                                          m_root / name,
+                                          "--dim",
+                                          "32",
+                                          "--hidden",
+                                          "48",
+                                          "--layers",
+                                          "2",
+                                          "--heads",
+                                          "4",
+                                          "--kv-heads",
+                                          "2",
+                                          "--positions",
+                                          "64",
+                                          "--steps",
+                                          "24",
+                                          "--warm-up",
+                                          "4",
+                                          "--batch",
+                                          "256",
+                                          "--evaluate-every",
+                                          "6",
+                                          "--held-out",
+                                          std::to_string(kHeldOut)};
+        words.insert(words.end(), more.begin(), more.end());
+        return words;
+    }
+    compute::OrderedJson report(const char* name) const {
+        return compute::readOrderedJson(m_root / name / "training.json");
+    }
+    static void eachLayout() {
+        QTest::addColumn<QString>("name");
+        QTest::newRow("llama") << QStringLiteral("base");
+        QTest::newRow("mixtral") << QStringLiteral("routed");
     }
 
   private Q_SLOTS:
@@ -102,19 +112,25 @@ class TestTrain : public QObject {
                           std::to_string(kHeldOut)}),
                  0);
         QCOMPARE(trainer(base("base")), 0);
+        QCOMPARE(trainer(base("routed", {"--experts", "4", "--balance", "0.05"})), 0);
     }
     void init() { tests::failOnAnyWarning(); }
 
+    void theLossFalls_data() { eachLayout(); }
     void theLossFalls() {
-        const auto points = compute::readOrderedJson(m_root / "base" / "training.json").at("points");
+        QFETCH(QString, name);
+        const auto points = report(name.toLatin1().constData()).at("points");
         QCOMPARE(points.size(), std::size_t{4});
         const double first = points.front().at("held_out_loss"), last = points.back().at("held_out_loss");
         QVERIFY2(last < first - 0.5, qPrintable(QStringLiteral("%1 -> %2").arg(first).arg(last)));
     }
 
+    void theDecoderAgreesWithTheTrainingForward_data() { eachLayout(); }
     void theDecoderAgreesWithTheTrainingForward() {
-        const auto report = compute::readOrderedJson(m_root / "base" / "training.json");
-        const auto source = compute::openSource(m_root / "base", {}, {});
+        QFETCH(QString, name);
+        const auto told = report(name.toLatin1().constData());
+        const auto source = compute::openSource(m_root / name.toStdString(), {}, {});
+        QCOMPARE(source->info().routers.has_value(), name == QLatin1String("routed"));
         const auto tokenizer = source->tokenizer();
         QCOMPARE(tokenizer->bos().value(), 1);
         QCOMPARE(source->info().stopIds, std::vector<TokenId>{2});
@@ -135,8 +151,8 @@ class TestTrain : public QObject {
             for (std::size_t r = 0; r < rows; ++r)
                 sum += negativeLogProb(std::span(logits).subspan(r * width, width), ids[r + 1]), ++tokens;
         }
-        QCOMPARE(tokens, report.at("held_out_tokens").get<std::int64_t>());
-        const double expected = report.at("held_out_loss").get<double>(), found = sum / static_cast<double>(tokens);
+        QCOMPARE(tokens, told.at("held_out_tokens").get<std::int64_t>());
+        const double expected = told.at("held_out_loss").get<double>(), found = sum / static_cast<double>(tokens);
         QVERIFY2(std::abs(found - expected) < 2e-4,
                  qPrintable(QStringLiteral("%1, trainer %2").arg(found).arg(expected)));
     }
@@ -150,10 +166,72 @@ class TestTrain : public QObject {
             QCOMPARE(fromJson->encode(text), fromModel->encode(text));
     }
 
+    /// Weights alone; layer norms, attention and the embedding are as wide as without experts.
+    void routedExpertsAreWhatTheirConfigurationSays() {
+        const auto config = compute::readOrderedJson(m_root / "routed" / "config.json");
+        QCOMPARE(config.at("model_type").get<std::string>(), std::string("mixtral"));
+        QCOMPARE(config.at("num_local_experts").get<int>(), 4);
+        QCOMPARE(config.at("num_experts_per_tok").get<int>(), 2);
+        const auto parameters = [&](const char* name) { return report(name).at("parameters").get<int>(); };
+        QCOMPARE(parameters("routed") - parameters("base"), 2 * (3 * 3 * 32 * 48 + 4 * 32));
+        compute::requireComposable("base", *compute::openSource(m_root / "base", {}, {}), "routed",
+                                   *compute::openSource(m_root / "routed", {}, {}));
+    }
+
+    void theBalancingTermEvensTheLoad() {
+        const auto balance = [&](const char* name, const char* coefficient) {
+            [&] { QCOMPARE(trainer(base(name, {"--experts", "4", "--balance", coefficient})), 0); }();
+            return report(name).at("points").back().at("balance").get<double>();
+        };
+        // 1 is even; the smallest that a share of choices and a mean probability of one order can give.
+        const double without = balance("unbalanced", "0"), with = balance("balanced", "1");
+        QVERIFY2(with > 0.999 && with < without - 0.005,
+                 qPrintable(QStringLiteral("%1 with it, %2 without").arg(with).arg(without)));
+    }
+
+    /// Noise chooses among experts and does nothing else: where all are chosen it changes nothing.
+    void noiseActsOnTheChoiceAlone() {
+        const auto firstLoss = [&](const char* name, const char* chosen, const char* routing) {
+            [&] {
+                QCOMPARE(trainer(base(
+                             name, {"--experts", "3", "--chosen", chosen, "--routing", routing, "--stop-after", "1"})),
+                         0);
+            }();
+            return report(name).at("points").front().at("train_loss").get<double>();
+        };
+        QVERIFY(std::abs(firstLoss("n3", "3", "independent") - firstLoss("d3", "3", "deterministic")) < 1e-6);
+        QVERIFY(std::abs(firstLoss("n1", "1", "independent") - firstLoss("d1", "1", "deterministic")) > 1e-6);
+    }
+
+    /// Experts that have every channel say what the dense layer said, whoever is chosen; those with half of them do
+    /// not.
+    void upcyclingKeepsWhatTheDenseModelSays() {
+        const auto upcycled = [&](const char* name, const char* width, const char* experts = "3",
+                                  const char* chosen = "2") {
+            [&] {
+                QCOMPARE(trainer({"upcycle", "--text", m_text, "--from", m_root / "base", "--out", m_root / name,
+                                  "--experts", experts, "--chosen", chosen, "--hidden", width, "--steps", "0",
+                                  "--dtype", "float32", "--held-out", std::to_string(kHeldOut)}),
+                         0);
+            }();
+            return report(name).at("held_out_loss").get<double>();
+        };
+        const double dense = report("base").at("held_out_loss").get<double>();
+        QVERIFY(std::abs(upcycled("whole", "48") - dense) < 1e-5);
+        const double half = upcycled("half", "24");
+        QVERIFY(std::abs(half - dense) > 1e-4);
+        // Sixty-four halves, each counting twice, are near the whole: 0.001 nats. Counting once they are 0.028 off.
+        const double many = upcycled("many", "24", "64", "64");
+        QVERIFY2(std::abs(many - dense) < 0.005, qPrintable(QString::number(many - dense)));
+    }
+
     void aRunRepeatsBitForBit() {
         QCOMPARE(trainer(base("again")), 0);
         QCOMPARE(compute::readFile(m_root / "again" / "model.safetensors"),
                  compute::readFile(m_root / "base" / "model.safetensors"));
+        QCOMPARE(trainer(base("routed again", {"--experts", "4", "--balance", "0.05"})), 0);
+        QCOMPARE(compute::readFile(m_root / "routed again" / "model.safetensors"),
+                 compute::readFile(m_root / "routed" / "model.safetensors"));
     }
 
     void fineTuningMovesTheChosenSkillOnly() {
@@ -229,6 +307,16 @@ class TestTrain : public QObject {
     void wrongUsageAndMissingFilesAreRefused() {
         QCOMPARE(trainer({"base", "--nonsense", "1"}), 2);
         QCOMPARE(trainer({"base", "--text"}), 2);
+        QCOMPARE(trainer(base("x", {"--experts", "2", "--chosen", "3"})), 2);
+        QCOMPARE(trainer(base("x", {"--experts", "-1"})), 2);
+        QCOMPARE(trainer(base("x", {"--experts", "2", "--routing", "coupled"})), 2);
+        const auto upcycle = [&](const char* from, const char* width) {
+            return trainer(
+                {"upcycle", "--text", m_text, "--from", m_root / from, "--out", m_root / "x", "--hidden", width});
+        };
+        QCOMPARE(upcycle("base", "49"), 2);
+        QCOMPARE(upcycle("base", "0"), 2);
+        QCOMPARE(upcycle("routed", "24"), 2);
         QCOMPARE(trainer({"finetune", "--text", m_text, "--from", m_root / "base", "--out", m_root / "x", "--skill",
                           "poetry"}),
                  2);

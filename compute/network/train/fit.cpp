@@ -38,7 +38,7 @@ FitResult fit(Llama& model, WindowStream& stream, const std::vector<std::vector<
     FitResult result;
     result.kept.heldOutLoss = std::numeric_limits<double>::infinity();
     std::vector<at::Tensor> best;
-    double sum = 0;
+    double sum = 0, balanceSum = 0;
     std::int64_t counted = 0;
     const std::int64_t steps = o.stopAfter > 0 ? std::min(o.stopAfter, o.steps) : o.steps;
     for (std::int64_t step = 0; step < steps; ++step) {
@@ -49,8 +49,14 @@ FitResult fit(Llama& model, WindowStream& stream, const std::vector<std::vector<
         };
         const auto weights =
             batch.weight.empty() ? at::Tensor() : at::tensor(batch.weight, at::kFloat).view({batch.rows, batch.window});
-        const auto loss = crossEntropy(model, tensor(batch.input), tensor(batch.target), o.dropout, weights);
-        const double value = loss.item<double>();
+        std::vector<at::Tensor> balance;
+        const Pass pass{
+            .dropout = o.dropout,
+            .noise = {.mode = o.routing, .coupling = {}, .seed = (o.seed << 32) + static_cast<std::uint64_t>(step)},
+            .balance = &balance};
+        const auto nats = crossEntropy(model, tensor(batch.input), tensor(batch.target), pass, weights);
+        const auto loss = withBalance(nats, balance, o.balance);
+        const double value = nats.item<double>();
         if (!std::isfinite(value))
             throw compute::Error({.where = "training, step " + std::to_string(step),
                                   .what = "the loss is not finite",
@@ -58,11 +64,12 @@ FitResult fit(Llama& model, WindowStream& stream, const std::vector<std::vector<
         loss.backward();
         optimiser.step(rateAt(o, step));
         sum += value;
+        if (!balance.empty()) balanceSum += at::stack(balance).mean().item<double>();
         ++counted;
         if ((step + 1) % o.evaluateEvery != 0 && step + 1 != steps) continue;
-        const FitPoint point{step + 1, sum / static_cast<double>(counted), heldOutLoss(model, heldOut).first,
-                             seconds()};
-        sum = 0;
+        const auto mean = [&](double total) { return total / static_cast<double>(counted); };
+        const FitPoint point{step + 1, mean(sum), mean(balanceSum), heldOutLoss(model, heldOut).first, seconds()};
+        sum = balanceSum = 0;
         counted = 0;
         if (!o.keepBest || point.heldOutLoss < result.kept.heldOutLoss) {
             result.kept = point;

@@ -46,10 +46,6 @@ at::Tensor attention(const ModelShape& s, const Layer& layer, const at::Tensor& 
     return at::linear(mixed, layer.output);
 }
 
-at::Tensor feedForward(const Layer& layer, const at::Tensor& n) {
-    return at::linear(at::silu(at::linear(n, layer.gate)) * at::linear(n, layer.up), layer.down);
-}
-
 at::Tensor dropped(const at::Tensor& x, double dropout) { return dropout > 0 ? at::dropout(x, dropout, true) : x; }
 
 }  // namespace
@@ -64,10 +60,16 @@ std::vector<std::pair<std::string, at::Tensor*>> Llama::parameters() {
                                {at + "self_attn.k_proj.weight", &l.key},
                                {at + "self_attn.v_proj.weight", &l.value},
                                {at + "self_attn.o_proj.weight", &l.output},
-                               {at + "post_attention_layernorm.weight", &l.mlpNorm},
-                               {at + "mlp.gate_proj.weight", &l.gate},
-                               {at + "mlp.up_proj.weight", &l.up},
-                               {at + "mlp.down_proj.weight", &l.down}});
+                               {at + "post_attention_layernorm.weight", &l.mlpNorm}});
+        const bool routed = shape.experts > 0;
+        const std::string mixture = at + "block_sparse_moe.", one = at + "mlp.";
+        if (routed) out.emplace_back(mixture + "gate.weight", &l.router);
+        for (std::size_t e = 0; e < l.experts.size(); ++e) {
+            const std::string expert = mixture + "experts." + std::to_string(e) + ".";
+            out.insert(out.end(), {{routed ? expert + "w1.weight" : one + "gate_proj.weight", &l.experts[e].gate},
+                                   {routed ? expert + "w3.weight" : one + "up_proj.weight", &l.experts[e].up},
+                                   {routed ? expert + "w2.weight" : one + "down_proj.weight", &l.experts[e].down}});
+        }
     }
     out.emplace_back("model.norm.weight", &finalNorm);
     return out;
@@ -91,37 +93,47 @@ Llama initialise(const ModelShape& s, std::uint64_t seed) {
     m.shape = s;
     m.embedding = normal(s.vocabulary, s.dim, deviation);
     m.finalNorm = ones();
-    for (std::int64_t i = 0; i < s.layers; ++i)
-        m.layers.push_back({.norm = ones(),
-                            .query = normal(s.dim, s.dim, deviation),
-                            .key = normal(kv, s.dim, deviation),
-                            .value = normal(kv, s.dim, deviation),
-                            .output = normal(s.dim, s.dim, residual),
-                            .mlpNorm = ones(),
-                            .gate = normal(s.hidden, s.dim, deviation),
-                            .up = normal(s.hidden, s.dim, deviation),
-                            .down = normal(s.dim, s.hidden, residual)});
+    for (std::int64_t i = 0; i < s.layers; ++i) {
+        Layer& layer = m.layers.emplace_back(Layer{.norm = ones(),
+                                                   .query = normal(s.dim, s.dim, deviation),
+                                                   .key = normal(kv, s.dim, deviation),
+                                                   .value = normal(kv, s.dim, deviation),
+                                                   .output = normal(s.dim, s.dim, residual),
+                                                   .mlpNorm = ones(),
+                                                   .router = {},
+                                                   .experts = {}});
+        for (std::int64_t e = 0; e < std::max<std::int64_t>(1, s.experts); ++e)
+            layer.experts.push_back({.gate = normal(s.hidden, s.dim, deviation),
+                                     .up = normal(s.hidden, s.dim, deviation),
+                                     .down = normal(s.dim, s.hidden, residual)});
+        if (s.experts > 0) layer.router = normal(s.experts, s.dim, deviation);
+    }
     return m;
 }
 
-at::Tensor logits(const Llama& m, const at::Tensor& ids, double dropout) {
+at::Tensor logits(const Llama& m, const at::Tensor& ids, const Pass& pass) {
     const ModelShape& s = m.shape;
     const std::int64_t t = ids.size(1);
     const Rotation r = rotation(s, t, m.embedding.scalar_type());
     const auto mask =
         at::full({t, t}, -1e9, m.embedding.scalar_type()).triu(1).repeat({s.heads / s.keyValueHeads, 1}).unsqueeze(0);
-    auto h = dropped(at::embedding(m.embedding, ids), dropout);
-    for (const Layer& layer : m.layers) {
-        h = h + dropped(attention(s, layer, rmsNorm(h, layer.norm, s.normEpsilon), r, mask), dropout);
-        h = h + dropped(feedForward(layer, rmsNorm(h, layer.mlpNorm, s.normEpsilon)), dropout);
+    auto h = dropped(at::embedding(m.embedding, ids), pass.dropout);
+    for (std::size_t i = 0; i < m.layers.size(); ++i) {
+        const Layer& layer = m.layers[i];
+        h = h + dropped(attention(s, layer, rmsNorm(h, layer.norm, s.normEpsilon), r, mask), pass.dropout);
+        const auto n = rmsNorm(h, layer.mlpNorm, s.normEpsilon);
+        const auto said = s.experts > 0
+                              ? routed(n, layer.router, layer.experts, s.chosen, static_cast<std::int64_t>(i), pass)
+                              : feedForward(layer.experts.front(), n);
+        h = h + dropped(said, pass.dropout);
     }
     return at::linear(rmsNorm(h, m.finalNorm, s.normEpsilon), m.embedding);
 }
 
-at::Tensor crossEntropy(const Llama& m, const at::Tensor& ids, const at::Tensor& targets, double dropout,
+at::Tensor crossEntropy(const Llama& m, const at::Tensor& ids, const at::Tensor& targets, const Pass& pass,
                         const at::Tensor& weights) {
     const auto loss = [&](at::Reduction::Reduction reduction) {
-        return at::cross_entropy_loss(logits(m, ids, dropout).view({-1, m.shape.vocabulary}), targets.reshape({-1}), {},
+        return at::cross_entropy_loss(logits(m, ids, pass).view({-1, m.shape.vocabulary}), targets.reshape({-1}), {},
                                       reduction, -100);
     };
     if (!weights.defined()) return loss(at::Reduction::Mean);
@@ -154,7 +166,7 @@ std::pair<double, std::int64_t> heldOutLoss(const Llama& m, const std::vector<st
                 ++count;
             }
         }
-        sum += crossEntropy(m, input, target, 0).item<double>() * static_cast<double>(count);
+        sum += crossEntropy(m, input, target, {}).item<double>() * static_cast<double>(count);
         tokens += count;
     }
     return {sum / static_cast<double>(tokens), tokens};

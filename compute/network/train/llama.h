@@ -1,11 +1,11 @@
 #pragma once
-// The training forward of the Llama layout (arXiv 2302.13971), in torch ops under autograd, for models small enough to
-// ship.
+// The training forward of the Llama layout (arXiv 2302.13971) and of Mixtral's (arXiv 2401.04088), which has routed
+// experts in every layer, in torch ops under autograd, for models small enough to ship.
 //   h ← E[id];  per layer: h ← h + O·attention(rope(Q n), rope(K n), V n), n = RMSNorm(h);  h ← h + D(silu(G n)·U n)
 //   logits = E·RMSNorm(h) (tied);  RoPE pairs channel i with i + D/2, as Hugging Face does;  K/V heads shared by H/H_kv
 //   heads
 // Shapes: ids int64 [B,T] → logits [B,T,V]; tensors named and shaped as in model.safetensors. float32 (float64 for the
-// check of the gradient). Dropout acts on the embedding and on what each block adds to the residual. Thread: one owner.
+// check of the gradient). Thread: one owner.
 
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "compute/network/train/routed.h"
 #include "compute/step.h"
 
 namespace counterpoint::network::train {
@@ -24,11 +25,13 @@ using compute::TokenId;
 struct ModelShape {
     std::int64_t vocabulary = 1536, dim = 96, hidden = 256, layers = 5, heads = 4, keyValueHeads = 2,
                  maxPositions = 512;
+    std::int64_t experts = 0, chosen = 2;  ///< E and K of every layer; 0: the Llama layout. hidden is an expert's
     double ropeTheta = 10000, normEpsilon = 1e-5;
 };
 
 struct Layer {
-    at::Tensor norm, query, key, value, output, mlpNorm, gate, up, down;
+    at::Tensor norm, query, key, value, output, mlpNorm, router;
+    std::vector<Expert> experts;  ///< without a router: the one
 };
 
 struct Llama {
@@ -45,14 +48,14 @@ struct Llama {
 /// the seed.
 Llama initialise(const ModelShape& shape, std::uint64_t seed);
 
-/// dropout 0: none (evaluation).
-at::Tensor logits(const Llama& model, const at::Tensor& ids, double dropout);
+at::Tensor logits(const Llama& model, const at::Tensor& ids, const Pass& pass);
 
 /// Mean cross-entropy in nats over targets [B,T] that are not −100; with weights float32 [B,T]: Σ weight·nats / (B·T).
-at::Tensor crossEntropy(const Llama& model, const at::Tensor& ids, const at::Tensor& targets, double dropout,
+at::Tensor crossEntropy(const Llama& model, const at::Tensor& ids, const at::Tensor& targets, const Pass& pass,
                         const at::Tensor& weights = {});
 
-/// Mean nats per predicted token over whole sequences (each [BOS] … [EOS], cut at maxPositions), and their token count.
+/// Mean nats per predicted token over whole sequences (each [BOS] … [EOS], cut at maxPositions), and their token count,
+/// routed as published, without noise.
 std::pair<double, std::int64_t> heldOutLoss(const Llama& model, const std::vector<std::vector<TokenId>>& stories);
 
 }  // namespace counterpoint::network::train

@@ -54,29 +54,38 @@ void writeModel(Llama& model, const std::filesystem::path& directory, compute::D
         tensors.push_back({name, storage, t.sizes().vec(), {static_cast<const std::byte*>(t.data_ptr()), t.nbytes()}});
     }
     compute::writeSafetensors(directory / "model.safetensors", tensors, {{"format", "pt"}});
-    writeJson(directory / "config.json", {{"architectures", {"LlamaForCausalLM"}},
-                                          {"model_type", "llama"},
-                                          {"attention_bias", false},
-                                          {"attention_dropout", 0.0},
-                                          {"bos_token_id", 1},
-                                          {"eos_token_id", 2},
-                                          {"head_dim", s.dim / s.heads},
-                                          {"hidden_act", "silu"},
-                                          {"hidden_size", s.dim},
-                                          {"initializer_range", 0.02},
-                                          {"intermediate_size", s.hidden},
-                                          {"max_position_embeddings", s.maxPositions},
-                                          {"mlp_bias", false},
-                                          {"num_attention_heads", s.heads},
-                                          {"num_hidden_layers", s.layers},
-                                          {"num_key_value_heads", s.keyValueHeads},
-                                          {"rms_norm_eps", s.normEpsilon},
-                                          {"rope_scaling", nullptr},
-                                          {"rope_theta", s.ropeTheta},
-                                          {"tie_word_embeddings", true},
-                                          {"torch_dtype", std::string(compute::dtypeName(storage))},
-                                          {"use_cache", true},
-                                          {"vocab_size", s.vocabulary}});
+    OrderedJson config = {{"architectures", {"LlamaForCausalLM"}},
+                          {"model_type", "llama"},
+                          {"attention_bias", false},
+                          {"attention_dropout", 0.0},
+                          {"bos_token_id", 1},
+                          {"eos_token_id", 2},
+                          {"head_dim", s.dim / s.heads},
+                          {"hidden_act", "silu"},
+                          {"hidden_size", s.dim},
+                          {"initializer_range", 0.02},
+                          {"intermediate_size", s.hidden},
+                          {"max_position_embeddings", s.maxPositions},
+                          {"mlp_bias", false},
+                          {"num_attention_heads", s.heads},
+                          {"num_hidden_layers", s.layers},
+                          {"num_key_value_heads", s.keyValueHeads},
+                          {"rms_norm_eps", s.normEpsilon},
+                          {"rope_scaling", nullptr},
+                          {"rope_theta", s.ropeTheta},
+                          {"tie_word_embeddings", true},
+                          {"torch_dtype", std::string(compute::dtypeName(storage))},
+                          {"use_cache", true},
+                          {"vocab_size", s.vocabulary}};
+    if (s.experts > 0) {
+        config["architectures"] = {"MixtralForCausalLM"};
+        config["model_type"] = "mixtral";
+        for (const char* notOfIt : {"attention_bias", "mlp_bias", "rope_scaling"}) config.erase(notOfIt);
+        config["num_local_experts"] = s.experts;
+        config["num_experts_per_tok"] = s.chosen;
+        config["sliding_window"] = nullptr;
+    }
+    writeJson(directory / "config.json", config);
     writeJson(directory / "generation_config.json", {{"bos_token_id", 1}, {"eos_token_id", 2}, {"do_sample", true}});
 }
 
@@ -93,6 +102,10 @@ Llama readModel(const std::filesystem::path& directory) {
     s.maxPositions = integer("max_position_embeddings");
     s.ropeTheta = config.at("rope_theta").get<double>();
     s.normEpsilon = config.at("rms_norm_eps").get<double>();
+    if (config.contains("num_local_experts")) {
+        s.experts = integer("num_local_experts");
+        s.chosen = integer("num_experts_per_tok");
+    }
     Llama model = initialise(s, 0);
     const auto files = compute::Safetensors::openDirectory(directory);
     const c10::NoGradGuard noGrad;

@@ -14,6 +14,7 @@
 #include "compute/network/train/fit.h"
 #include "compute/network/train/modelfiles.h"
 #include "compute/network/train/skills.h"
+#include "compute/network/train/upcycle.h"
 #include "compute/sources/modules.h"
 #include "compute/version.h"
 
@@ -26,7 +27,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kHelp =
-    R"(counterpoint_train: small models of the Llama layout, from a text of stories separated by <|endoftext|>
+    R"(counterpoint_train: small models of the Llama or the Mixtral layout, from a text of stories separated by <|endoftext|>
 
   counterpoint_train --text FILE --out DIR [--seed S] [--size V] [--steps N] [--branch-steps N] [--held-out N]
       [--dialogue-gain G] [--dialogue-other-gain G] [--animals-gain G] [--animals-other-gain G]
@@ -34,15 +35,20 @@ constexpr std::string_view kHelp =
   counterpoint_train vocabulary --text FILE --out DIR [--size V]
   counterpoint_train base --text FILE --tokenizer FILE --out DIR [shape] [fit]
   counterpoint_train finetune --text FILE --from DIR --skill dialogue|animals|none --out DIR [--gain G] [--other-gain G] [fit]
+  counterpoint_train upcycle --text FILE --from DIR --out DIR [--experts 8] [--chosen 2] [--hidden H] [fit]
+                                                                 a Mixtral model; its experts are parts of a Llama's
   counterpoint_train check [--seed S]                            gradient against finite differences
 
-  shape: --dim 96 --hidden 256 --layers 5 --heads 4 --kv-heads 2 --positions 512
-  fit:   --steps N --stop-after N --warm-up N --rate R --dropout P --batch TOKENS --evaluate-every N --seed S --held-out 150
+  shape: --dim 96 --hidden 256 --layers 5 --heads 4 --kv-heads 2 --positions 512 --experts 0 --chosen 2
+         with experts: a Mixtral model, each of its experts as wide as --hidden, routed under noise while it is trained
+  fit:   --steps N --stop-after N --warm-up N --rate R --dropout P --batch TOKENS --evaluate-every N --seed S
+         --held-out 150 --balance 0.01 --routing independent|deterministic
          --dtype float32|float16|bfloat16 (of the file)
 
 Each model directory gets training.json with the losses, the options and the hash of the text.
 )";
-constexpr std::string_view kFitKeys = "steps stop-after warm-up rate dropout batch evaluate-every seed held-out dtype";
+constexpr std::string_view kFitKeys =
+    "steps stop-after warm-up rate dropout balance routing batch evaluate-every seed held-out dtype";
 constexpr std::size_t kHeldOut = 150;
 constexpr double kDialogueGain = 2.5, kAnimalsGain = 3.0;  // of the mean rate over the corpus's
 // With 1 the demo's dialogue model told of animals 0.89 ± 0.07 times as often as its base, and so did the composition.
@@ -74,6 +80,13 @@ compute::DType storageType(const Arguments& a) {
     throw UsageError("argument '--dtype' is float32, float16 or bfloat16, not '" + name + "'");
 }
 
+compute::RoutingMode routingMode(const Arguments& a) {
+    const std::string name = a.text("routing", "independent");
+    if (name == "independent") return compute::RoutingMode::Independent;
+    if (name == "deterministic") return compute::RoutingMode::Deterministic;
+    throw UsageError("argument '--routing' is independent or deterministic, not '" + name + "'");
+}
+
 FitOptions fitOptions(const Arguments& a, FitOptions o) {
     o.steps = a.number("steps", o.steps);
     o.stopAfter = a.number("stop-after", o.stopAfter);
@@ -81,6 +94,8 @@ FitOptions fitOptions(const Arguments& a, FitOptions o) {
     o.peakRate = a.number("rate", o.peakRate);
     o.finalRate = o.peakRate / 100;
     o.dropout = a.number("dropout", o.dropout);
+    o.balance = a.number("balance", o.balance);
+    o.routing = routingMode(a);
     o.tokensPerStep = a.number("batch", o.tokensPerStep);
     o.evaluateEvery = a.number("evaluate-every", o.evaluateEvery);
     o.seed = a.number("seed", o.seed);
@@ -111,11 +126,17 @@ OrderedJson fitAndWrite(Llama& model, const Data& data, std::span<const double> 
     const FitResult result = fit(model, stream, data.heldOut, o, [&](const FitPoint& p) {
         points.push_back(
             {{"step", p.step}, {"train_loss", p.trainLoss}, {"held_out_loss", p.heldOutLoss}, {"seconds", p.seconds}});
+        if (model.shape.experts > 0) points.back()["balance"] = p.balance;
         std::cerr << out.filename().string() << " " << points.back().dump() << std::endl;
     });
     writeModel(model, out, storage);
     Llama written = readModel(out);
     const auto [loss, tokens] = heldOutLoss(written, data.heldOut);
+    OrderedJson options = optionsJson(o);
+    if (model.shape.experts > 0) {
+        options["balance"] = o.balance;
+        options["routing"] = o.routing == compute::RoutingMode::Independent ? "independent" : "deterministic";
+    }
     return {{"format", "counterpoint.training/1"},
             {"parameters", model.parameterCount()},
             {"text_sha256", data.sha256},
@@ -128,7 +149,7 @@ OrderedJson fitAndWrite(Llama& model, const Data& data, std::span<const double> 
             {"epochs", result.epochs},
             {"seconds", result.seconds},
             {"threads", at::get_num_threads()},
-            {"options", optionsJson(o)},
+            {"options", options},
             {"points", points}};
 }
 
@@ -156,8 +177,12 @@ void base(const Arguments& a) {
     s.heads = a.number("heads", s.heads);
     s.keyValueHeads = a.number("kv-heads", s.keyValueHeads);
     s.maxPositions = a.number("positions", s.maxPositions);
+    s.experts = a.number("experts", s.experts);
+    s.chosen = a.number("chosen", s.chosen);
     if (s.heads < 1 || s.keyValueHeads < 1 || s.dim % (2 * s.heads) != 0 || s.heads % s.keyValueHeads != 0)
         throw UsageError("the heads must divide the dimension evenly, and the key-value heads the heads");
+    if (s.experts < 0 || (s.experts > 0 && (s.chosen < 1 || s.chosen > s.experts)))
+        throw UsageError("'--chosen' is from 1 to the number of '--experts'");
     writeTokenizer(model, out, s.maxPositions);
     const auto tokenizer = compute::spm().open(out / "tokenizer.model", out);
     s.vocabulary = tokenizer->size();
@@ -206,15 +231,40 @@ void finetune(const Arguments& a) {
     writeReport(out, report);
 }
 
+void upcycle(const Arguments& a) {
+    const fs::path from = a.text("from"), out = a.text("out");
+    const Llama dense = readModel(from);
+    const ModelShape& s = dense.shape;
+    const auto experts = a.number<std::int64_t>("experts", 8), chosen = a.number<std::int64_t>("chosen", 2),
+               width = a.number("hidden", s.hidden);
+    if (s.experts > 0) throw UsageError("the model of '--from' has routed experts already");
+    if (experts < 1 || chosen < 1 || chosen > experts || width < 1 || width > s.hidden)
+        throw UsageError("'--chosen' is from 1 to the number of '--experts', '--hidden' from 1 to " +
+                         std::to_string(s.hidden));
+    writeTokenizer(from / "tokenizer.model", out, s.maxPositions);
+    const Data data = readData(a, *compute::spm().open(out / "tokenizer.model", out));
+    const FitOptions o = fitOptions(a, {.steps = 4000, .warmUp = 50, .evaluateEvery = 400, .peakRate = 5e-3});
+    Llama m = upcycled(dense, experts, chosen, width, o.seed);
+    OrderedJson report = fitAndWrite(m, data, {}, o, out, storageType(a));
+    report["from"] = compute::readOrderedJson(from / "training.json");
+    writeReport(out, report);
+}
+
 void check(const Arguments& a) {
-    const GradientGap gap = checkGradient(a.number<std::uint64_t>("seed", 1));
-    std::cout << OrderedJson{{"largest_relative_gap", gap.largest}, {"tensor", gap.tensor}, {"tried", gap.tried}}.dump()
-              << std::endl;
-    if (!(gap.largest < 1e-4))
-        throw compute::Error({.where = gap.tensor,
-                              .what = "the gradient differs from finite differences",
-                              .expected = "a relative gap under 1e-4",
-                              .found = compute::number(gap.largest).dump()});
+    for (const std::int64_t experts : {0, 5}) {
+        const GradientGap gap = checkGradient(a.number<std::uint64_t>("seed", 1), experts);
+        std::cout << OrderedJson{{"experts", experts},
+                                 {"largest_relative_gap", gap.largest},
+                                 {"tensor", gap.tensor},
+                                 {"tried", gap.tried}}
+                         .dump()
+                  << std::endl;
+        if (!(gap.largest < 1e-4))
+            throw compute::Error({.where = gap.tensor,
+                                  .what = "the gradient differs from finite differences",
+                                  .expected = "a relative gap under 1e-4",
+                                  .found = compute::number(gap.largest).dump()});
+    }
 }
 
 // One part as the command line would call it.
@@ -264,9 +314,11 @@ int dispatch(int argc, char** argv) {
     if (command == "vocabulary")
         vocabulary(Arguments(argc, argv, 2, "text out size held-out"));
     else if (command == "base")
-        base(Arguments(argc, argv, 2, fit + "tokenizer dim hidden layers heads kv-heads positions"));
+        base(Arguments(argc, argv, 2, fit + "tokenizer dim hidden layers heads kv-heads positions experts chosen"));
     else if (command == "finetune")
         finetune(Arguments(argc, argv, 2, fit + "from skill gain other-gain"));
+    else if (command == "upcycle")
+        upcycle(Arguments(argc, argv, 2, fit + "from experts chosen hidden"));
     else if (command == "check")
         check(Arguments(argc, argv, 2, "seed"));
     else
