@@ -73,7 +73,7 @@ class TestDemoMixture : public QObject {
     }
 
     /// Deterministic routing of the golden text: the population's deviation over the mean of selections (R13), the mean
-    /// over layers. On 3,500 tokens of held-out stories it is smaller (resources/demo/README.md).
+    /// over layers; 0.27 on held-out stories (resources/demo/README.md).
     void theLoadIsNearEven() {
         const auto source = openMixture();
         std::vector<float> logits(static_cast<std::size_t>(source->info().logitWidth));
