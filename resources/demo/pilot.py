@@ -146,9 +146,8 @@ def line(name, colour, x, y):
 
 
 def curve(name, colour, x, estimates):
-    """A line, and the band of one standard error to both sides."""
-    return [estimated(name + " ± se", "band", colour, x, estimates),
-            line(name, colour, x, [e["mean"] for e in estimates])]
+    """A line; one standard error to both sides is its interval."""
+    return [estimated(name, "line", colour, x, estimates)]
 
 
 def figures(report):
