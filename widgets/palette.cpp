@@ -74,6 +74,22 @@ constexpr std::array<unsigned, 10> kViridis = {0x440154, 0x482878, 0x3E4A89, 0x3
                                                0x1F9E89, 0x35B779, 0x6ECE58, 0xB5DE2B, 0xFDE725};
 constexpr std::array<unsigned, 10> kCividis = {0x00224E, 0x123570, 0x3B496C, 0x575D6D, 0x707173,
                                                0x8A8678, 0xA59C74, 0xC3B369, 0xE1CC55, 0xFEE838};
+// Even steps of CIELAB (D65) from a neutral to blue and to orange of one lightness, so that a step is as visible on
+// either side: L* 95 to 40 on light, 22 to 75 on dark. Blue and orange are told apart in every colour blindness.
+constexpr std::array<unsigned, 11> kDivergingLight = {0x0066A1, 0x3380B1, 0x6D9BC1, 0x9BB6D1, 0xC6D3E1, 0xF1F1F1,
+                                                      0xE7CCC2, 0xDBA896, 0xCB846C, 0xB96143, 0xA43D1B};
+constexpr std::array<unsigned, 11> kDivergingDark = {0x68C2F6, 0x61A4CC, 0x5986A3, 0x4E697C, 0x424E57, 0x353535,
+                                                     0x5A4A3D, 0x7F6046, 0xA6774D, 0xCF8E55, 0xF8A75D};
+
+/// t in [0,1] from the first to the last of a table.
+QColor between(std::span<const unsigned> table, double t) {
+    const double at = std::clamp(t, 0.0, 1.0) * static_cast<double>(table.size() - 1);
+    const auto i = std::min(static_cast<std::size_t>(at), table.size() - 2);
+    const double f = at - static_cast<double>(i);
+    const QColor a = hex(table[i]), b = hex(table[i + 1]);
+    const auto mix = [f](int from, int to) { return static_cast<int>(std::lround(from + f * (to - from))); };
+    return {mix(a.red(), b.red()), mix(a.green(), b.green()), mix(a.blue(), b.blue())};
+}
 
 }  // namespace
 
@@ -136,13 +152,12 @@ QColor seriesColour(const Theme& t, int index) {
 
 QColor magnitudeColour(Magnitudes scale, double t) {
     if (std::isnan(t)) return currentTheme().grey;
-    const auto& table = scale == Magnitudes::Viridis ? kViridis : kCividis;
-    const double at = std::clamp(t, 0.0, 1.0) * static_cast<double>(table.size() - 1);
-    const auto i = std::min(static_cast<std::size_t>(at), table.size() - 2);
-    const double f = at - static_cast<double>(i);
-    const QColor a = hex(table[i]), b = hex(table[i + 1]);
-    const auto mix = [f](int from, int to) { return static_cast<int>(std::lround(from + f * (to - from))); };
-    return {mix(a.red(), b.red()), mix(a.green(), b.green()), mix(a.blue(), b.blue())};
+    return between(scale == Magnitudes::Viridis ? kViridis : kCividis, t);
+}
+
+QColor divergingColour(const Theme& theme, double t) {
+    if (std::isnan(t)) return theme.grey;
+    return between(theme.kind == ThemeKind::Dark ? kDivergingDark : kDivergingLight, 0.5 + 0.5 * t);
 }
 
 QColor mixed(const QColor& a, const QColor& b, double t) {

@@ -51,6 +51,8 @@ QColor seriesColour(const Theme& theme, int index);
 enum class Magnitudes { Viridis, Cividis };
 /// t in [0,1], clamped; not a number gives the theme's grey.
 QColor magnitudeColour(Magnitudes scale, double t);
+/// t in [-1,1], clamped; 0 is neutral: light on light and on paper, dark in the dark window. Not a number: as above.
+QColor divergingColour(const Theme& theme, double t);
 
 /// A share t of b in a.
 QColor mixed(const QColor& a, const QColor& b, double t);

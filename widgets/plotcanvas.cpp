@@ -14,6 +14,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "widgets/plotheat.h"
+
 namespace counterpoint::widgets {
 namespace {
 
@@ -48,12 +50,12 @@ class Ticker : public QCPAxisTicker {
     const QCPAxisRect* m_rect;
 };
 
-/// Bars and waterfalls, one plottable a series; member `index` of `count` in a group.
-class BarsPlottable : public QCPAbstractPlottable {
+/// What plotscene and plotheat paint within the axis rectangle.
+class Painted : public QCPAbstractPlottable {
   public:
-    BarsPlottable(QCPAxis* key, QCPAxis* value, const Scene& scene, std::size_t series, std::size_t index,
-                  std::size_t count)
-        : QCPAbstractPlottable(key, value), m_scene(scene), m_series(series), m_index(index), m_count(count) {}
+    using Paint = std::function<void(QPainter& painter, const Frame& frame, const Range& y)>;
+    Painted(QCPAxis* key, QCPAxis* value, bool smooth, Paint paint)
+        : QCPAbstractPlottable(key, value), m_smooth(smooth), m_paint(std::move(paint)) {}
     double selectTest(const QPointF&, bool, QVariant*) const override { return -1; }
     QCPRange getKeyRange(bool& found, QCP::SignDomain) const override {
         found = false;
@@ -66,16 +68,15 @@ class BarsPlottable : public QCPAbstractPlottable {
 
   protected:
     void draw(QCPPainter* painter) override {
-        painter->setAntialiasing(m_scene.look.paper);
+        painter->setAntialiasing(m_smooth);
         const QCPRange range = mValueAxis->range();
-        paintBars(*painter, m_scene, frameOf(*mParentPlot, *mValueAxis), m_series, m_index, m_count,
-                  {range.lower, range.upper});
+        m_paint(*painter, frameOf(*mParentPlot, *mValueAxis), {range.lower, range.upper});
     }
     void drawLegendIcon(QCPPainter*, const QRectF&) const override {}
 
   private:
-    const Scene& m_scene;
-    std::size_t m_series, m_index, m_count;
+    bool m_smooth;
+    Paint m_paint;
 };
 
 /// What stands on a layer of its own: the selection behind the bars; gaps, cursor and flip above everything.
@@ -92,6 +93,8 @@ class Layer : public QCPAbstractItem {
         const Frame frame = frameOf(*parentPlot(), *parentPlot()->yAxis);
         if (m_place == Behind) return paintSelection(*painter, m_scene, frame);
         painter->setAntialiasing(m_scene.look.paper);
+        if (m_scene.plot.heat) paintColourBar(*painter, m_scene, frame);
+        paintErrors(*painter, m_scene, frame);
         paintMarkers(*painter, m_scene, frame);
         painter->setAntialiasing(true);
         paintGaps(*painter, m_scene, frame);
@@ -268,7 +271,10 @@ void PlotCanvas::Private::style() {
     styleAxis(plot->xAxis, scene.categories() ? QString() : title(p.x.title));
     styleAxis(plot->yAxis, title(p.y.title));
     styleAxis(plot->yAxis2, title(p.y2.title));
-    plot->xAxis->grid()->setVisible(!scene.categories());
+    plot->xAxis->grid()->setVisible(!scene.categories() && !p.heat);
+    plot->yAxis->grid()->setVisible(!p.heat);
+    plot->yAxis->setRangeReversed(p.heat.has_value());  // the first row on top
+    plot->yAxis2->setOffset(scene.whole(barRoom(scene) / scene.look.px));
     plot->xAxis->setTickLength(0, scene.categories() ? 0 : scene.whole(3));
     plot->xAxis->grid()->setZeroLinePen(Qt::NoPen);
     plot->yAxis2->setVisible(scene.prepared.hasSecond);
@@ -288,14 +294,23 @@ void PlotCanvas::Private::style() {
 
 void PlotCanvas::Private::build() {
     plot->clearPlottables();
-    const auto& series = scene.plot.series;
+    const auto paint = [this](QCPAxis* value, Painted::Paint how) {
+        new Painted(plot->xAxis, value, scene.look.paper, std::move(how));
+    };
+    if (scene.plot.heat)
+        paint(plot->yAxis, [this, picture = std::make_shared<HeatPicture>()](
+                               QPainter& p, const Frame& frame, const Range&) { picture->paint(p, scene, frame); });
+    static const std::vector<Series> kNone;
+    const auto& series = scene.plot.heat ? kNone : scene.plot.series;
     const auto isBars = [](const Series& s) { return s.kind == SeriesKind::Bars || s.kind == SeriesKind::Waterfall; };
     const auto bars = static_cast<std::size_t>(std::count_if(series.begin(), series.end(), isBars));
     std::size_t bar = 0;
     for (std::size_t i = 0; i < series.size(); ++i) {
         QCPAxis* value = series[i].secondAxis ? plot->yAxis2 : plot->yAxis;
         if (isBars(series[i]))
-            new BarsPlottable(plot->xAxis, value, scene, i, bar++, bars);
+            paint(value, [this, i, index = bar++, bars](QPainter& p, const Frame& frame, const Range& y) {
+                paintBars(p, scene, frame, i, index, bars, y);
+            });
         else if (series[i].kind == SeriesKind::Band)
             addBand(series[i], scene.prepared.series[i], value);
         else
@@ -342,6 +357,7 @@ void PlotCanvas::setFigure(const PlotData& plot, const Prepared& prepared) {
     d->scene.plot = plot;
     d->scene.prepared = prepared;
     d->scene.cursorX = plot.cursorX;
+    if (plot.heat && plot.y2.title.empty()) d->scene.plot.y2.title = plot.heat->unit;
     d->style();
     d->build();
 }
@@ -374,6 +390,7 @@ void PlotCanvas::paint(QPaintDevice& device, const QSize& units) {
 }
 
 double PlotCanvas::xAt(const QPointF& pixel) const { return d->plot->xAxis->pixelToCoord(pixel.x()); }
+double PlotCanvas::uAt(const QPointF& pixel) const { return d->plot->yAxis->pixelToCoord(pixel.y()); }
 QPointF PlotCanvas::toPixel(double x, double u) const {
     return {d->plot->xAxis->coordToPixel(x), d->plot->yAxis->coordToPixel(u)};
 }

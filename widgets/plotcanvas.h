@@ -28,6 +28,7 @@ class PlotCanvas {
     void draw();
     void paint(QPaintDevice& device, const QSize& units);
     double xAt(const QPointF& pixel) const;
+    double uAt(const QPointF& pixel) const;     ///< on the first y axis
     QPointF toPixel(double x, double u) const;  ///< u: on the first y axis
 
   private:

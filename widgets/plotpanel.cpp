@@ -7,6 +7,8 @@
 #include <QVBoxLayout>
 #include <array>
 
+#include "widgets/plotscale.h"
+
 namespace counterpoint::widgets {
 namespace {
 
@@ -78,10 +80,10 @@ void PlotPanel::setPlot(model::PlotData plot) {
 }
 
 QMenu& PlotPanel::menu() {
-    const bool data = m_view->plot().empty.empty() && !m_view->plot().series.empty();
+    const bool data = m_view->plot().empty.empty() && hasDrawing(m_view->plot());
     for (QAction* action : m_needData) action->setEnabled(data);
     m_log->setChecked(m_view->logarithmic());
-    m_log->setEnabled(data);
+    m_log->setEnabled(data && !m_view->plot().heat);
     m_reset->setEnabled(m_view->zoomed());
     return m_menu;
 }

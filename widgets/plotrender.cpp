@@ -10,6 +10,7 @@
 
 #include "compute/error.h"
 #include "compute/files/atomicfile.h"
+#include "widgets/plotscale.h"
 #include "widgets/plotview.h"
 
 namespace counterpoint::widgets {
@@ -32,7 +33,7 @@ QSize unitsOf(const FigureStyle& style) { return {unitsOf(style.widthMm), unitsO
 
 void draw(QPaintDevice& device, const PlotData& plot, const FigureStyle& style) {
     const QSize units = unitsOf(style);
-    if (!plot.empty.empty() || plot.series.empty())
+    if (!plot.empty.empty() || !hasDrawing(plot))
         throw compute::Error({.where = "figure '" + (plot.title.empty() ? plot.id : plot.title) + "'",
                               .what = "there is nothing to draw",
                               .expected = {},

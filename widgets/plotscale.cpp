@@ -129,6 +129,19 @@ GapKind kindOf(double value) {
     return GapKind::NotPositive;
 }
 
+Prepared prepareHeat(const PlotData& plot) {
+    const model::Heat& heat = *plot.heat;
+    Prepared p;
+    p.x.range = {heat.firstX - 0.5, heat.firstX - 0.5 + static_cast<double>(std::max<std::size_t>(heat.columns, 1))};
+    p.y.range = {-0.5, static_cast<double>(std::max<std::size_t>(heat.rows, 1)) - 0.5};
+    p.y2.range = {heat.low, heat.high > heat.low ? heat.high : heat.low + 1};
+    p.hasSecond = true;
+    const auto infinite = std::count_if(heat.values.begin(), heat.values.end(), [](float v) { return std::isinf(v); });
+    if (infinite > 0)
+        p.gapNote = gapWords(static_cast<std::size_t>(infinite), "value is infinite", "values are infinite");
+    return p;
+}
+
 }  // namespace
 
 bool Scale::drawable(double value) const { return std::isfinite(value) && (!logarithmic || value > 0); }
@@ -183,7 +196,14 @@ std::vector<Tick> positionTicks(const Range& visible, int count) {
     return out;
 }
 
+bool hasDrawing(const PlotData& plot) {
+    if (!plot.heat) return !plot.series.empty();
+    const std::size_t cells = plot.heat->rows * plot.heat->columns;
+    return cells > 0 && plot.heat->values.size() == cells;
+}
+
 Prepared prepare(const PlotData& plot, bool logarithmic) {
+    if (plot.heat) return prepareHeat(plot);
     Prepared p;
     Extent x, y, y2;
     bool bars = false, zero = false, zero2 = false;

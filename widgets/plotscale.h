@@ -3,7 +3,8 @@
 // Every axis runs in its own drawing coordinate u: log10(value) on a logarithmic axis, value/unit on a linear one,
 // where unit is 1 but for magnitudes no painter can hold (1e-300, 1e300). So 1e-300..1e300 is an ordinary range and a
 // log axis has no zero. Ranges come from finite (on a log axis: positive) values only; no such value: 0..1 (log:
-// 0.1..1). Pure; thread: any.
+// 0.1..1). Of a heat map x runs over columns, y over rows, the second y over the values, of which those that are not
+// finite are counted, but for gaps (not a number). Pure; thread: any.
 
 #include <QString>
 #include <vector>
@@ -56,5 +57,7 @@ struct Prepared {
     QString gapNote;  ///< "2 values are infinite"; empty: none
 };
 Prepared prepare(const model::PlotData& plot, bool logarithmic);
+/// Whether there is anything to draw: a series, or a heat map with a value for every cell.
+bool hasDrawing(const model::PlotData& plot);
 
 }  // namespace counterpoint::widgets

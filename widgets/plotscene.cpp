@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "widgets/plotheat.h"
+
 namespace counterpoint::widgets {
 
 using model::Series;
@@ -48,6 +50,18 @@ void paintGap(QPainter& painter, const Scene& scene, const Frame& frame, const G
             break;
     }
     painter.setBrush(Qt::NoBrush);
+}
+
+/// From low to high of value i, at a place of the device; where low has no place on the axis, from its end.
+void paintWhisker(QPainter& painter, const Scene& scene, const Frame& frame, double x, const Prepared::Values& v,
+                  std::size_t i, const QColor& colour) {
+    if (i >= v.high.size() || std::isnan(v.high[i]) || x < frame.area.left() || x > frame.area.right()) return;
+    const auto inside = [&frame](double y) { return std::clamp(y, frame.area.top(), frame.area.bottom()); };
+    const double top = inside(frame.y(v.high[i])), half = scene.px(2.5);
+    const double bottom = std::isnan(v.low[i]) ? frame.area.bottom() : inside(frame.y(v.low[i]));
+    painter.setPen(scene.pen(colour, scene.look.paper ? 0.6 : 1));
+    painter.drawLine(QPointF(x, bottom), QPointF(x, top));
+    for (const double end : {bottom, top}) painter.drawLine(QPointF(x - half, end), QPointF(x + half, end));
 }
 
 }  // namespace
@@ -103,8 +117,21 @@ void paintBars(QPainter& painter, const Scene& scene, const Frame& frame, std::s
         // A value of 0 or next to it stays visible as a line of one pixel.
         const double top = std::min(a, b), height = std::max(std::abs(a - b), scene.px(to == from ? 1 : 0.5));
         painter.fillRect(QRectF(left, top, std::max(right - left, scene.px(1)), height), scene.barColour(s, i));
+        if (!waterfall && i < s.low.size())
+            paintWhisker(painter, scene, frame, (left + right) / 2, v, i, scene.theme().text);
         previousEnd = {right, b};
         hasPrevious = waterfall;
+    }
+}
+
+void paintErrors(QPainter& painter, const Scene& scene, const Frame& frame) {
+    for (std::size_t k = 0; k < scene.plot.series.size() && !scene.plot.heat; ++k) {
+        const Series& s = scene.plot.series[k];
+        if (s.kind != SeriesKind::Line && s.kind != SeriesKind::Steps && s.kind != SeriesKind::Points) continue;
+        if (s.secondAxis) continue;  // the frame is that of the first
+        for (std::size_t i = 0; i < s.x.size() && i < s.low.size(); ++i)
+            paintWhisker(painter, scene, frame, frame.x(s.x[i]), scene.prepared.series[k], i,
+                         seriesColour(scene.theme(), s.colour));
     }
 }
 
@@ -123,10 +150,15 @@ void paintMarkers(QPainter& painter, const Scene& scene, const Frame& frame) {
         painter.drawLine(QPointF(x, frame.area.top()), QPointF(x, frame.area.bottom()));
     };
     if (!scene.categories() && !scene.look.paper) {
-        if (scene.hoverX) line(*scene.hoverX, scene.pen(t.line, 1));
-        // Among bars it would be read as one of them.
-        const bool bars = std::ranges::any_of(scene.plot.series, [](const Series& s) { return s.kind == SeriesKind::Bars; });
-        if (scene.cursorX >= 0) line(scene.cursorX, scene.pen(t.accent, 1, bars ? Qt::DotLine : Qt::SolidLine));
+        // Among bars a whole line would be read as one of them.
+        const bool bars =
+            std::ranges::any_of(scene.plot.series, [](const Series& s) { return s.kind == SeriesKind::Bars; });
+        const auto mark = [&](double x, const QColor& colour, Qt::PenStyle style) {
+            if (scene.plot.heat) return paintColumn(painter, scene, frame, x, colour);
+            line(x, scene.pen(colour, 1, style));
+        };
+        if (scene.hoverX) mark(*scene.hoverX, t.line, Qt::SolidLine);
+        if (scene.cursorX >= 0) mark(scene.cursorX, t.accent, bars ? Qt::DotLine : Qt::SolidLine);
     }
     if (scene.plot.flipX < 0) return;
     line(scene.plot.flipX - 0.5, scene.pen(t.quiet, 1, Qt::DashLine));

@@ -67,6 +67,8 @@ void paintBars(QPainter& painter, const Scene& scene, const Frame& frame, std::s
 void paintSelection(QPainter& painter, const Scene& scene, const Frame& frame);
 /// Hover line, cursor and flip with its two words above the axis rectangle.
 void paintMarkers(QPainter& painter, const Scene& scene, const Frame& frame);
+/// Of lines, steps and points with intervals: a whisker a value. Bars draw their own.
+void paintErrors(QPainter& painter, const Scene& scene, const Frame& frame);
 /// A mark for each value that has no place on its axis.
 void paintGaps(QPainter& painter, const Scene& scene, const Frame& frame);
 

@@ -7,6 +7,8 @@
 namespace counterpoint::widgets {
 namespace {
 
+constexpr double kRowName = 110;  // px
+
 std::vector<Tick> categoryTicks(const Scene& scene, const Range& range) {
     std::vector<Tick> out;
     // Sources of one family differ at their ends, tokens where they begin.
@@ -19,10 +21,29 @@ std::vector<Tick> categoryTicks(const Scene& scene, const Range& range) {
     return out;
 }
 
+/// Every row's name where there is room for it, else of every second, fifth, tenth, … row.
+std::vector<Tick> rowTicks(const Scene& scene, const Range& range, const QSize& room) {
+    const model::Heat& heat = *scene.plot.heat;
+    const QFontMetricsF metrics = scene.metrics();
+    const double most = std::max(1.0, room.height() / (1.1 * metrics.height()));  // a layout begins with no room
+    std::size_t each = 1;
+    for (std::size_t power = 1; static_cast<double>(heat.rows) / static_cast<double>(each) > most; power *= 10)
+        for (const std::size_t digit : {1, 2, 5})
+            if (static_cast<double>(heat.rows) / static_cast<double>(each) > most) each = digit * power;
+    std::vector<Tick> out;
+    for (std::size_t r = 0; r < heat.rows; r += each)
+        if (const auto u = static_cast<double>(r); u >= range.lower && u <= range.upper)
+            out.push_back({u, r < heat.rowNames.size()
+                                  ? metrics.elidedText(told(heat.rowNames[r]), Qt::ElideMiddle, scene.px(kRowName))
+                                  : QString::number(r)});
+    return out;
+}
+
 }  // namespace
 
 std::vector<Tick> axisTicks(const Scene& scene, AxisKind kind, const Range& range, const QSize& room) {
     const QFontMetricsF metrics = scene.metrics();
+    if (kind == AxisKind::Values && scene.plot.heat) return rowTicks(scene, range, room);
     if (kind != AxisKind::X) {
         const int count = std::clamp(static_cast<int>(room.height() / (2.4 * metrics.height())), 2, 8);
         return ticks(kind == AxisKind::Values ? scene.prepared.y : scene.prepared.y2, range, count);

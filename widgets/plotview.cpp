@@ -12,11 +12,13 @@
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <utility>
 
 #include "widgets/framelimiter.h"
 #include "widgets/plotcanvas.h"
+#include "widgets/plotheat.h"
 #include "widgets/shortname.h"
 
 namespace counterpoint::widgets {
@@ -60,6 +62,18 @@ struct PlotView::Private {
 
     Range full() const { return prepared.x.range; }
     bool categories() const { return !plot.x.categories.empty(); }
+    /// Where the mouse is: a position, a category, or else the x of the nearest value.
+    double place(double x) const {
+        if (plot.cursorIsPosition || categories()) return std::round(x);
+        double nearest = x, distance = std::numeric_limits<double>::infinity();
+        for (const model::Series& s : plot.series)
+            for (const double own : s.x)
+                if (const double away = std::abs(own - x); away < distance) {
+                    distance = away;
+                    nearest = own;
+                }
+        return nearest;
+    }
     void draw() {
         if (stale) {
             canvas.setFigure(plot, prepared);
@@ -118,7 +132,7 @@ void PlotView::setPlot(PlotData plot) {
     d->keepCursorVisible(cursor);
     const QString why = told(d->plot.empty);
     d->empty->setText(why);
-    d->stack->setCurrentWidget(why.isEmpty() && !d->plot.series.empty() ? d->canvas.widget() : d->empty);
+    d->stack->setCurrentWidget(why.isEmpty() && hasDrawing(d->plot) ? d->canvas.widget() : d->empty);
     setAccessibleName(QString::fromStdString(d->plot.title));
     setAccessibleDescription(why.isEmpty() ? told(d->plot.note) : why);
 }
@@ -126,7 +140,7 @@ void PlotView::setPlot(PlotData plot) {
 const PlotData& PlotView::plot() const { return d->plot; }
 
 void PlotView::setLogarithmic(bool on) {
-    if (d->logarithmic == on) return;
+    if (d->logarithmic == on || d->plot.heat) return;
     d->logarithmic = on;
     d->prepareAgain();
 }
@@ -148,21 +162,23 @@ void PlotView::resetZoom() {
 }
 
 void PlotView::zoom(double factor, double x) {
-    if (d->categories() || d->plot.series.empty()) return;
+    if (d->categories() || !hasDrawing(d->plot)) return;
     const Range now = d->zoomed ? d->visible : d->full();
     d->setVisible({x - (x - now.lower) * factor, x + (now.upper - x) * factor});
     Q_EMIT zoomChanged();
 }
 
 QString PlotView::readout(double x) const {
-    const double at = std::round(x);
+    const double at = d->place(x);
     QStringList lines;
     for (const model::Series& s : d->plot.series) {
         if (s.kind == model::SeriesKind::Band) continue;
         const auto it = std::find(s.x.begin(), s.x.end(), at);
         if (it == s.x.end()) continue;
         const auto i = static_cast<std::size_t>(it - s.x.begin());
+        const bool interval = s.kind != model::SeriesKind::Waterfall && i < s.low.size();
         lines << shortened(s.name) + QStringLiteral(": ") + formatExact(s.y[i]) +
+                     (interval ? tr(" (%1 to %2)").arg(formatExact(s.low[i]), formatExact(s.high[i])) : QString()) +
                      (i < s.grey.size() && s.grey[i] ? tr(" (truncated)") : QString());
     }
     if (lines.isEmpty()) return {};
@@ -171,6 +187,11 @@ QString PlotView::readout(double x) const {
                              ? shortened(d->plot.x.categories[category])
                              : QString::fromStdString(d->plot.x.title) + QLatin1Char(' ') + formatExact(at);
     return head + QLatin1Char('\n') + lines.join(QLatin1Char('\n'));
+}
+
+QString PlotView::readoutAt(const QPointF& pixel) const {
+    const double x = d->canvas.xAt(pixel);
+    return d->plot.heat ? cellText(d->plot, x, d->canvas.uAt(pixel)) : readout(x);
 }
 
 QPointF PlotView::toPixel(double x, double y) const { return d->canvas.toPixel(x, d->prepared.y.toU(y)); }
@@ -242,7 +263,7 @@ void PlotView::keyPressEvent(QKeyEvent* event) {
 
 void PlotView::pick(double x) {
     const double at = std::round(x);
-    if (d->plot.series.empty() || at < d->full().lower || at > d->full().upper) return;
+    if (!hasDrawing(d->plot) || at < d->full().lower || at > d->full().upper) return;
     if (d->categories())
         Q_EMIT categoryPicked(static_cast<int>(at));
     else if (d->plot.cursorIsPosition)
@@ -250,8 +271,8 @@ void PlotView::pick(double x) {
 }
 
 void PlotView::hover(const QPointF& at, const QPoint& global) {
-    const double x = std::round(d->canvas.xAt(at));
-    const QString text = readout(x);
+    const double x = d->place(d->canvas.xAt(at));
+    const QString text = readoutAt(at);
     d->canvas.setHoverX(text.isEmpty() ? std::nullopt : std::optional<double>(x));
     d->frames.request();
     if (text.isEmpty())

@@ -1,8 +1,9 @@
 #pragma once
-// PlotView draws one PlotData: lines, steps, bands, grouped bars, waterfalls, category axes, a second axis, a log
-// switch. Values that have no place on the axis are gaps with a mark and a count (plotscale.h); the axis comes from the
-// others. A person moves the shared cursor by click or arrow keys, zooms on x by wheel or +/-, resets by double click
-// or 0, and reads exact values under the mouse. Thread: the window thread. Drawing goes through a FrameLimiter.
+// PlotView draws one PlotData: lines, steps, bands, grouped bars, waterfalls, error bars, a heat map, category axes, a
+// second axis, a log switch. Values that have no place on the axis are gaps with a mark and a count (plotscale.h); the
+// axis comes from the others. A person moves the shared cursor by click or arrow keys, zooms on x by wheel or +/-,
+// resets by double click or 0, and reads exact values under the mouse. Thread: the window thread. Drawing goes through
+// a FrameLimiter.
 
 #include <QLabel>
 #include <QWidget>
@@ -41,8 +42,10 @@ class PlotView : public QWidget {
     void resetZoom();
     /// Zooms on x by `factor` (< 1: in) around `x`.
     void zoom(double factor, double x);
-    /// What is said under the mouse at x, one line a series, exact values.
+    /// What is said under the mouse at x, one line a series, exact values; of x that are no positions the nearest.
     QString readout(double x) const;
+    /// What is said under the mouse at a pixel: of a heat map its cell, else the read-out at its x.
+    QString readoutAt(const QPointF& pixel) const;
     /// Pixel of a data point and back, for tests and overlays.
     QPointF toPixel(double x, double y) const;
     double xAt(const QPointF& pixel) const;

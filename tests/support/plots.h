@@ -115,4 +115,30 @@ inline model::PlotData waterfallPlot() {
     return plot;
 }
 
+/// Experts over positions from 1 on: a value that tells row and column, two of the rows chosen in each column.
+inline model::PlotData heatPlot(std::size_t rows, std::size_t columns, bool diverging = false) {
+    model::PlotData plot = linePlot({});
+    plot.id = "routing_map";
+    plot.title = "Routed experts";
+    plot.y.title = "Expert";
+    plot.series.clear();
+    model::Heat heat;
+    heat.rows = rows;
+    heat.columns = columns;
+    heat.firstX = 1;
+    heat.low = diverging ? -0.5 : 0;
+    heat.diverging = diverging;
+    heat.unit = "inclusion probability";
+    for (std::size_t r = 0; r < rows; ++r) {
+        heat.rowNames.push_back(std::to_string(r));
+        for (std::size_t c = 0; c < columns; ++c) {
+            heat.values.push_back(static_cast<float>(0.5 + 0.5 * std::sin(static_cast<double>(r) * 0.7 + static_cast<double>(c) * 0.11)));
+            heat.marked.push_back((r + c / 3) % rows < 2);
+        }
+    }
+    plot.heat = heat;
+    plot.cursorX = 3;
+    return plot;
+}
+
 }  // namespace counterpoint::tests

@@ -57,6 +57,8 @@ class TestPlotRender : public QObject {
         QTest::newRow("waterfall") << tests::waterfallPlot();
         QTest::newRow("gaps") << tests::linePlot({0.1, INFINITY, NAN, 0.2});
         QTest::newRow("huge") << tests::linePlot({1e-300, 1e300});
+        QTest::newRow("heat, rectangles") << tests::heatPlot(8, 60);
+        QTest::newRow("heat, a picture") << tests::heatPlot(16, 400, true);
     }
     void theSecondTimeIsByteEqual() {
         QFETCH(model::PlotData, plot);
@@ -174,6 +176,87 @@ class TestPlotRender : public QObject {
             pdf.save(keep + "/figure-pdf.png");
             QImage(path("fromSvg.png")).save(keep + "/figure-svg.png");
         }
+    }
+
+    void aHeatMapHasNoSeams_data() {
+        QTest::addColumn<int>("columns");
+        QTest::newRow("rectangles") << 61;
+        QTest::newRow("rectangles finer than a point") << 499;  // of 1,996 cells
+        QTest::newRow("a picture") << 1501;
+    }
+    /// All cells are dark: no pixel of the map may be light, at any resolution, in any program.
+    void aHeatMapHasNoSeams() {
+        QFETCH(int, columns);
+        model::PlotData plot = tests::heatPlot(4, static_cast<std::size_t>(columns));
+        for (std::size_t i = 0; i < plot.heat->values.size(); ++i) plot.heat->values[i] = i % 2 == 0 ? 0.0F : 0.08F;
+        plot.heat->marked.clear();
+        QTemporaryDir folder;
+        const auto path = [&](const char* name) { return folder.filePath(name); };
+        for (const FigureFormat format : kDrawn)
+            renderFigure(plot, kStyle, format, path(nameOf(format).c_str()).toStdString());
+        std::vector<QImage> images = {QImage(path("figure.png"))};
+        if (!QStandardPaths::findExecutable("pdftoppm").isEmpty())
+            for (const char* dpi : {"97", "211"}) {
+                run("pdftoppm", {"-r", dpi, "-png", "-singlefile", path("figure.pdf"), path("pdf")});
+                images.push_back(QImage(path("pdf.png")));
+            }
+        if (!QStandardPaths::findExecutable("rsvg-convert").isEmpty())
+            for (const char* width : {"331", "777"}) {
+                run("rsvg-convert", {"-w", width, "-o", path("svg.png"), path("figure.svg")});
+                images.push_back(QImage(path("svg.png")));
+            }
+        for (const QImage& image : images) {
+            QVERIFY(!image.isNull());
+            const auto dark = [&](int x, int y) { return qGray(image.pixel(x, y)) < 110; };
+            const QPoint middle(image.width() / 2, image.height() / 2);
+            QVERIFY(dark(middle.x(), middle.y()));
+            QRect map(middle, middle);
+            while (dark(map.left() - 1, middle.y())) map.setLeft(map.left() - 1);
+            while (dark(map.right() + 1, middle.y())) map.setRight(map.right() + 1);
+            while (dark(middle.x(), map.top() - 1)) map.setTop(map.top() - 1);
+            while (dark(middle.x(), map.bottom() + 1)) map.setBottom(map.bottom() + 1);
+            QVERIFY2(map.width() > 0.6 * image.width() && map.height() > 0.6 * image.height(),
+                     qPrintable(QString("%1 x %2 of %3 x %4")
+                                    .arg(map.width())
+                                    .arg(map.height())
+                                    .arg(image.width())
+                                    .arg(image.height())));
+            map.adjust(1, 1, -1, -1);
+            for (int y = map.top(); y <= map.bottom(); ++y)
+                for (int x = map.left(); x <= map.right(); ++x)
+                    if (!dark(x, y))
+                        QFAIL(qPrintable(
+                            QString("light at %1, %2: %3").arg(x).arg(y).arg(QColor(image.pixel(x, y)).name())));
+        }
+    }
+
+    /// What an SVG does not cut off stays inside by itself; a picture in a PDF loses nothing.
+    void aHeatMapStaysInsideAndWhole() {
+        for (const std::size_t columns : {60u, 900u}) {
+            const QByteArray svg =
+                QByteArray::fromStdString(drawFigure(tests::heatPlot(8, columns), kStyle, FigureFormat::Svg));
+            QXmlStreamReader xml(svg);
+            QVERIFY(xml.readNextStartElement());
+            const QStringList box = xml.attributes().value("viewBox").toString().split(' ');
+            int images = 0, rectangles = 0;
+            while (!xml.atEnd()) {
+                xml.readNext();
+                if (!xml.isStartElement()) continue;
+                images += xml.name() == QLatin1String("image");
+                if (xml.name() != QLatin1String("rect")) continue;
+                ++rectangles;
+                const auto number = [&](const char* name) {
+                    return xml.attributes().value(QLatin1String(name)).toDouble();
+                };
+                QVERIFY(number("x") >= 0 && number("x") + number("width") <= box.value(2).toDouble() + 0.5);
+                QVERIFY(number("y") >= 0 && number("y") + number("height") <= box.value(3).toDouble() + 0.5);
+            }
+            QVERIFY(!xml.hasError());
+            QCOMPARE(images, columns == 60 ? 0 : 1);
+            QVERIFY2(columns != 60 || rectangles > 300, qPrintable(QString::number(rectangles)));
+        }
+        const std::string pdf = drawFigure(tests::heatPlot(8, 900), kStyle, FigureFormat::Pdf);
+        QVERIFY(pdf.find("DCTDecode") == std::string::npos && pdf.find("/Image") != std::string::npos);
     }
 
     void tableAndRecipeStandBesideIt() {
