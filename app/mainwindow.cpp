@@ -16,9 +16,10 @@
 #include "app/lanefacts.h"
 #include "widgets/attempt.h"
 #include "widgets/dialpanel.h"
-#include "widgets/heldpanel.h"
+#include "widgets/invariancetable.h"
 #include "widgets/noticepanel.h"
 #include "widgets/palette.h"
+#include "widgets/routingdials.h"
 #include "widgets/shortname.h"
 
 namespace counterpoint::app {
@@ -65,7 +66,10 @@ MainWindow::MainWindow(Document& document, QSettings& settings) : m_document(doc
     refreshStatus();
 }
 
-MainWindow::~MainWindow() = default;
+MainWindow::~MainWindow() {
+    // A dock that goes with the window says that it is not seen any more, to a window that is half gone.
+    for (const auto& [id, dock] : m_docks) dock->disconnect(this);
+}
 
 void MainWindow::buildDocks() {
     const auto dock = [this](const QString& id, const QString& title, QWidget* content) {
@@ -84,7 +88,11 @@ void MainWindow::buildDocks() {
     dock(QStringLiteral("priors"), tr("Priors"), m_priors);
     m_prior = new widgets::PriorDetail(m_document, *m_priors);
     dock(QStringLiteral("prior"), tr("Prior"), m_prior);
-    dock(QStringLiteral("routing"), tr("Routing"), new widgets::HeldPanel(m_document));
+    dock(QStringLiteral("routing"), tr("Routing"), new widgets::RoutingDials(m_document));
+    QDockWidget* invariance =
+        dock(QStringLiteral("routing_invariance"), tr("Invariance"), new widgets::InvarianceTable(m_document));
+    invariance->setToolTip(tr("Whether a position's own law is what it is without coupling   (R15)"));
+    watchRouting(invariance);
     m_plots = widgets::makePlotDocks(m_document, this);
     for (widgets::PlotDock* plot : m_plots) {
         m_docks[plot->objectName()] = plot;
@@ -100,6 +108,7 @@ void MainWindow::buildDocks() {
         connect(plot, &QDockWidget::visibilityChanged, this, [this, plot](bool visible) {
             if (visible) m_lastPlot = plot;
         });
+        if (plot->row().dock == "routing") watchRouting(plot);
     }
     connect(qApp, &QApplication::focusChanged, this, [this](QWidget*, QWidget* now) {
         for (widgets::PlotDock* plot : m_plots)
@@ -126,6 +135,17 @@ void MainWindow::buildDocks() {
             [this] { m_actions->action(QStringLiteral("priors.open"))->trigger(); });
     connect(&m_text->prompt(), &widgets::PromptEdit::decodeRequested, this,
             [this] { m_actions->action(QStringLiteral("decode.generate"))->trigger(); });
+}
+
+void MainWindow::watchRouting(QDockWidget* dock) {
+    connect(dock, &QDockWidget::visibilityChanged, this, [this, dock](bool visible) {
+        if (visible)
+            m_routing.insert(dock);
+        else
+            m_routing.erase(dock);
+        // Later: one tab goes before the next one comes, and estimates under way need not begin anew for that.
+        QTimer::singleShot(0, this, [this] { m_document.setRoutingWanted(!m_routing.empty()); });
+    });
 }
 
 void MainWindow::buildToolBar() {

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "app/actions.h"
@@ -66,6 +67,7 @@ class MainWindow : public QMainWindow {
   private:
     void inSlices(std::vector<std::function<void()>> slices);
     void buildDocks();
+    void watchRouting(QDockWidget* dock);  ///< estimates are made while one of these is seen
     void buildActions();
     void buildPriorActions();
     void buildToolBar();
@@ -104,6 +106,7 @@ class MainWindow : public QMainWindow {
     std::map<QString, QDockWidget*> m_docks;
     std::vector<widgets::PlotDock*> m_plots;
     QPointer<widgets::PlotDock> m_lastPlot;
+    std::set<QDockWidget*> m_routing;  ///< those of routing that are seen
     widgets::RackPanel* m_rack = nullptr;
     widgets::TextPanel* m_text = nullptr;
     widgets::PriorsPanel* m_priors = nullptr;

@@ -10,12 +10,16 @@
 namespace counterpoint::app {
 namespace {
 
-constexpr int kStateVersion = 4;  // of saveState: raise when docks change their names or one is added
+constexpr int kStateVersion = 5;  // of saveState: raise when docks change their names or one is added
 constexpr QSize kFirstSize{1440, 900};
 constexpr int kRackWidth = 272, kDialsWidth = 324, kRoomy = 1440, kLeastRack = 248;
-constexpr std::array kSides = {"dock.rack", "dock.dials", "dock.prior"};
+constexpr std::array kSides = {"dock.rack", "dock.dials", "dock.prior", "dock.routing"};
 constexpr std::array kTrace = {"dock.drift", "dock.entropy",      "dock.activity",    "dock.interference",
                                "dock.eos",   "dock.drift_stages", "dock.divergences", "dock.prior_effect"};
+
+constexpr std::array kRouting = {"dock.routing_coherence", "dock.routing_distinct", "dock.routing_load",
+                                 "dock.routing_variance",  "dock.routing_overflow", "dock.routing_ends",
+                                 "dock.routing_invariance"};
 
 struct Row {
     const char* name;
@@ -24,7 +28,7 @@ struct Row {
 constexpr std::array kRows = {
     Row{"Compose", "Rack, text, distribution and dials: decode and weigh"},
     Row{"Priors", "Banks above distribution and ledger: what moved each token"},
-    Row{"Routing", "Routing beside text, activity and drift: who speaks when"},
+    Row{"Routing", "Experts by position above coherence, load and drift: where every token went"},
     Row{"Paper", "The plots alone, large, for export"},
 };
 
@@ -77,7 +81,7 @@ void Perspectives::layOut(const QString& name) {
         m_window.tabifyDockWidget(onto, d);
         d->show();
     };
-    QDockWidget *front = dock("dock.drift"), *activity = dock("dock.activity");
+    QDockWidget* front = dock("dock.drift");
     if (name == QLatin1String("Paper")) {
         add(distribution);
         split(distribution, ledger, Qt::Horizontal);
@@ -86,7 +90,11 @@ void Perspectives::layOut(const QString& name) {
     } else {
         add(rack);
         split(rack, text, Qt::Horizontal);
-        split(text, name == QLatin1String("Priors") ? dock("dock.prior") : dials, Qt::Horizontal);
+        split(text,
+              name == QLatin1String("Priors")    ? dock("dock.prior")
+              : name == QLatin1String("Routing") ? dock("dock.routing")
+                                                 : dials,
+              Qt::Horizontal);
         if (name == QLatin1String("Priors")) {
             split(text, dock("dock.priors"), Qt::Vertical);
             split(dock("dock.priors"), distribution, Qt::Vertical);
@@ -95,11 +103,11 @@ void Perspectives::layOut(const QString& name) {
             tab(ledger, front);
             tab(dock("dock.prior"), dials);
         } else if (name == QLatin1String("Routing")) {
-            split(rack, dock("dock.routing"), Qt::Vertical);
-            split(text, activity, Qt::Vertical);
-            split(activity, front, Qt::Horizontal);
-            tab(activity, distribution);
-            tab(distribution, ledger);
+            split(text, dock("dock.routing_heat"), Qt::Vertical);
+            split(dock("dock.routing_heat"), dock(kRouting[0]), Qt::Vertical);
+            split(dock(kRouting[0]), front, Qt::Horizontal);
+            for (std::size_t i = 1; i < kRouting.size(); ++i) tab(dock(kRouting[i - 1]), dock(kRouting[i]));
+            tab(dock("dock.routing"), dials);
         } else {
             split(text, distribution, Qt::Vertical);
             split(distribution, front, Qt::Vertical);
@@ -107,8 +115,8 @@ void Perspectives::layOut(const QString& name) {
         }
     }
     for (const char* id : kTrace)
-        if (QDockWidget* d = dock(id); d != front && (d != activity || name != QLatin1String("Routing")) &&
-                                       (name != QLatin1String("Priors") || id != std::string_view("dock.prior_effect")))
+        if (QDockWidget* d = dock(id);
+            d != front && (name != QLatin1String("Priors") || id != std::string_view("dock.prior_effect")))
             tab(front, d);
     // Every dock has a place in every layout, if a hidden one: of a dock that a stored layout does not know Qt makes up
     // a place, over the others.
@@ -122,6 +130,11 @@ void Perspectives::layOut(const QString& name) {
     }
     // Of docks in one place the first stays in front.
     if (name == QLatin1String("Priors")) dock("dock.prior_effect")->raise();
+    if (name == QLatin1String("Routing")) {
+        dock("dock.routing")->raise();
+        dock(kRouting[0])->raise();
+        front->raise();
+    }
     m_first = true;
     proportion();
 }
@@ -147,7 +160,8 @@ void Perspectives::proportion() {
     const bool roomy = m_window.width() >= kRoomy;
     const int rackWidth = roomy ? kRackWidth : std::max(kLeastRack, rack->minimumSizeHint().width());
     const int dialsWidth = roomy ? kDialsWidth : dials->minimumSizeHint().width();
-    m_widths = {{rack, rackWidth}, {dials, dialsWidth}, {dock("dock.prior"), dialsWidth}};
+    m_widths = {
+        {rack, rackWidth}, {dials, dialsWidth}, {dock("dock.prior"), dialsWidth}, {dock("dock.routing"), dialsWidth}};
     const int middle = std::max(100, m_window.width() - rackWidth - dialsWidth);
     const auto part = [middle](int percent) { return middle * percent / 100; };
     if (m_current == QLatin1String("Priors")) {
@@ -155,9 +169,9 @@ void Perspectives::proportion() {
         columns({distribution, ledger}, {part(61), part(39)});
         rows({text, dock("dock.priors"), distribution}, {height(14), height(30), height(56)});
     } else if (m_current == QLatin1String("Routing")) {
-        columns({rack, dock("dock.activity"), front, dials}, {rackWidth, part(50), part(50), dialsWidth});
-        rows({rack, dock("dock.routing")}, {height(60), height(40)});
-        rows({text, front}, {height(42), height(58)});
+        columns({rack, text, dock("dock.routing")}, {rackWidth, middle, dialsWidth});
+        columns({dock(kRouting[0]), front}, {part(58), part(42)});
+        rows({text, dock("dock.routing_heat"), front}, {height(14), height(50), height(36)});
     } else {
         columns({rack, text, dials}, {rackWidth, middle, dialsWidth});
         columns({distribution, ledger}, {part(61), part(39)});

@@ -131,7 +131,8 @@ int screenshot(MainWindow& window, const WindowOptions& options) {
     throwFailure(document);
     document.generate();
     waitFor(document, [&] {
-        return document.stuck() || (!document.busy() && (document.trace() != nullptr || !document.notices().empty()));
+        return document.stuck() || (!document.busy() && !document.estimating() &&
+                                    (document.trace() != nullptr || !document.notices().empty()));
     });
     throwIfAsked(interrupt, document);
     throwFailure(document);

@@ -44,6 +44,58 @@ constexpr std::array kDials = {
              "Decoding stops after this many tokens, or earlier at a stop token or at a model's position limit."},
 };
 
+constexpr double kMostPositions = 2147483647.0;
+
+constexpr std::array kRouting = {
+    DialSpec{"mode", "Routing", "", "", DialKind::Choice, 0, 2, 0, 1, false, false, DialActs::Estimates,
+             "deterministic|independent|coupled", "R12",
+             "deterministic: the model as published. independent: Gumbel noise of its own at every position. coupled: "
+             "noise that the positions of a group share. Estimates show all of them beside each other."},
+    DialSpec{"rho", "Coherence", "ρ", "", DialKind::Real, 0.0, 1.0, 0.5, 0.01, false, false, DialActs::Estimates, "",
+             "R11",
+             "How much of its noise a position shares with its group: correlation of the normals within a group. 0 is "
+             "independent noise."},
+    DialSpec{"alpha", "Repulsion", "α", "", DialKind::Real, 0.0, 1.0, 0.5, 0.01, false, false, DialActs::Estimates, "",
+             "R11",
+             "How far the second group of a pair turns from the first: correlation −αρ across the pair. 0 is flat "
+             "coupling."},
+    DialSpec{"window", "Window", "W", "positions", DialKind::Integer, 1, kMostPositions, 8, 1, false, true,
+             DialActs::Estimates, "", "R11",
+             "Positions to a group where groups are windows. One that is longer than the text is one group."},
+    DialSpec{"groups", "Groups", "", "", DialKind::Choice, 0, 2, 0, 1, false, false, DialActs::Estimates,
+             "windows|sentences|list", "R11",
+             "windows of W positions; sentences, a group beginning after each token that ends one; or the first "
+             "positions of a list, such as 0, 12, 40."},
+    DialSpec{"pairs", "Pairs", "", "", DialKind::Choice, 0, 1, 0, 1, false, false, DialActs::Estimates,
+             "consecutive|list", "R11",
+             "Which groups repel each other: (0,1), (2,3) and so on, or those of a list, such as 0-1, 2-5. Each group "
+             "is in one pair at most; an empty list pairs none."},
+    DialSpec{"seed", "Noise seed", "", "", DialKind::Integer, 0, kMaxSeed, 7, 1, false, false, DialActs::Estimates, "",
+             "R11", "Key of the addressed noise of routing. Draw 0 is the decode, the others are estimates."},
+    DialSpec{"temperature", "Router temperature", "T_r", "", DialKind::Real, 0.01, 100.0, 1.0, 0.01, false, false,
+             DialActs::Estimates, "", "R12",
+             "Divides the router logits before the noise is added; the mixture weights stay those of the logits.",
+             true},
+    DialSpec{"capacity", "Capacity factor", "c", "", DialKind::Real, 0.01, 100.0, 1.0, 0.01, false, false,
+             DialActs::Stored, "", "R13",
+             "Selections beyond c·T·K/E of an expert, rounded up, are overflow. Nothing in a decode is dropped."},
+    DialSpec{"draws", "Draws", "D", "", DialKind::Integer, 2, 100000.0, 256, 1, false, true, DialActs::Stored, "",
+             "R14",
+             "How often the noise is drawn for an estimate. Standard errors fall with its square root; a first answer "
+             "has 32."},
+};
+
+const DialSpec& rowOf(std::span<const DialSpec> rows, std::string_view id) {
+    for (const DialSpec& d : rows)
+        if (d.id == id) return d;
+    throw Error({.where = "dial '" + std::string(id) + "'",
+                 .what = "there is no dial of that name",
+                 .expected = {},
+                 .found = {},
+                 .advice = "see the list of dials in --help",
+                 .details = {}});
+}
+
 std::string number(double x) {
     std::array<char, 32> buffer{};
     const auto r = std::to_chars(buffer.data(), buffer.data() + buffer.size(), x);
@@ -54,11 +106,11 @@ std::string number(double x) {
 
 std::span<const DialSpec> decodingDials() { return kDials; }
 
-const DialSpec& dial(std::string_view id) {
-    for (const DialSpec& d : kDials)
-        if (d.id == id) return d;
-    throw Error({.where = "dial '" + std::string(id) + "'", .what = "there is no dial of that name", .expected = {}, .found = {}, .advice = "see the list of dials in --help", .details = {}});
-}
+const DialSpec& dial(std::string_view id) { return rowOf(kDials, id); }
+
+std::span<const DialSpec> routingDials() { return kRouting; }
+
+const DialSpec& routingDial(std::string_view id) { return rowOf(kRouting, id); }
 
 void requireInBounds(const DialSpec& spec, double value) {
     if (std::isfinite(value) && value >= spec.minimum && value <= spec.maximum) return;

@@ -97,7 +97,8 @@ void BankRow::refresh() {
     if (problem.isEmpty() && !entry.content)
         state = m_document.busy() ? tr("being read") : tr("not read");
     else if (problem.isEmpty())
-        state = tr("bank · %1 priors").arg(entry.content->priors.size()) +
+        state = (entry.content->priors.size() == 1 ? tr("bank · 1 prior")
+                                                   : tr("bank · %1 priors").arg(entry.content->priors.size())) +
                 (m_document.bankModified(m_bank) ? tr(" · not saved") : QString());
     showState(*m_state, state, !problem.isEmpty());
     setToolTip(hover());

@@ -10,8 +10,8 @@
 #include <algorithm>
 
 #include "widgets/attempt.h"
+#include "widgets/dialtext.h"
 #include "widgets/palette.h"
-#include "widgets/valueslider.h"
 
 namespace counterpoint::widgets {
 namespace {
@@ -19,12 +19,6 @@ namespace {
 using compute::DialActs;
 using compute::DialKind;
 using compute::DialSpec;
-
-QString text(std::string_view s) { return QString::fromUtf8(s.data(), static_cast<qsizetype>(s.size())); }
-
-QString titleOf(const DialSpec& spec) {
-    return spec.symbol.empty() ? text(spec.title) : text(spec.title) + QLatin1Char(' ') + text(spec.symbol);
-}
 
 /// Where a slider is of use; the field takes the whole range.
 struct SliderSpan {
@@ -34,25 +28,8 @@ struct SliderSpan {
 constexpr SliderSpan kSpans[] = {{"temperature", 2}, {"top_k", 1000},       {"floor", 100},
                                  {"kl_budget", 5},   {"active_epsilon", 2}, {"max_new_tokens", 4096}};
 
-QString helpOf(const DialSpec& spec) {
-    QString help = QStringLiteral("<p><b>%1</b></p><p>%2</p>").arg(titleOf(spec), text(spec.help));
-    if (spec.kind == DialKind::Real || spec.kind == DialKind::Integer)
-        help += QStringLiteral("<p>%1 – %2 %3</p>")
-                    .arg(formatExact(spec.minimum), formatExact(spec.maximum), text(spec.unit));
-    return help + QStringLiteral("<p>%1 · %2</p>")
-                      .arg(text(spec.rule), spec.acts == DialActs::Stored ? DialPanel::tr("acts at once")
-                                                                          : DialPanel::tr("needs a new decode"));
-}
-
 /// One undo step a drag, and one notice.
 std::string keyOf(const DialSpec& spec) { return "dial:" + std::string(spec.id); }
-
-QLabel* heading(const QString& title, const QString& hint) {
-    auto* label = new QLabel(title);
-    label->setProperty("role", QStringLiteral("quiet"));
-    label->setToolTip(hint);
-    return label;
-}
 
 }  // namespace
 
@@ -70,19 +47,13 @@ DialPanel::DialPanel(model::Document& document, QWidget* parent) : QScrollArea(p
     int row = 0;
     for (const DialActs acts : {DialActs::Stored, DialActs::Decode}) {
         if (row > 0) grid->setRowMinimumHeight(row++, spacing::normal);
-        grid->addWidget(acts == DialActs::Stored
-                            ? heading(tr("●  acts at once"), tr("These act on the stored trace without a new decode."))
-                            : heading(tr("○  needs a new decode"), tr("These are used by the next decode.")),
-                        row++, 0, 1, 2);
+        grid->addWidget(headingOf(acts), row++, 0, 1, 2);
         for (const DialSpec& spec : compute::decodingDials()) {
             if (spec.acts != acts) continue;
             auto* label = new QLabel(titleOf(spec));
             label->setToolTip(helpOf(spec));
             QWidget* editor = makeEditor(spec);
-            editor->setObjectName(QStringLiteral("dial.") + text(spec.id));
-            editor->setToolTip(helpOf(spec));
-            editor->setAccessibleName(text(spec.title));
-            editor->setAccessibleDescription(text(spec.help));
+            describe(*editor, spec, QStringLiteral("dial.") + textOf(spec.id));
             label->setBuddy(editor);
             grid->addWidget(label, row, 0);
             grid->addWidget(editor, row++, 1);
@@ -116,7 +87,7 @@ QWidget* DialPanel::makeEditor(const DialSpec& spec) {
     const auto current = [this, &spec] { return dialValue(m_document.session(), spec.id); };
     if (spec.kind == DialKind::Choice) {
         auto* combo = new QComboBox;
-        combo->addItems(text(spec.choices).split(QLatin1Char('|')));
+        combo->addItems(textOf(spec.choices).split(QLatin1Char('|')));
         connect(combo, &QComboBox::activated, this,
                 [this, &spec](int index) { edit(spec, {.real = static_cast<double>(index)}); });
         m_readers.push_back([combo, current] { combo->setCurrentIndex(static_cast<int>(current().real)); });
@@ -131,14 +102,8 @@ QWidget* DialPanel::makeEditor(const DialSpec& spec) {
     const auto span =
         std::find_if(std::begin(kSpans), std::end(kSpans), [&](const SliderSpan& s) { return s.id == spec.id; });
     const bool integer = spec.kind == DialKind::Integer;
-    auto* value = new ValueSlider(text(spec.title), {.minimum = spec.minimum,
-                                                     .maximum = span != std::end(kSpans) ? span->maximum : spec.maximum,
-                                                     .step = spec.step,
-                                                     .fieldMinimum = spec.minimum,
-                                                     .fieldMaximum = spec.maximum,
-                                                     .integer = integer,
-                                                     .logarithmic = spec.logarithmic,
-                                                     .slider = span != std::end(kSpans) || !integer});
+    const double whole = integer ? 0 : spec.maximum;
+    ValueSlider* value = sliderOf(spec, span != std::end(kSpans) ? span->maximum : whole);
     const auto shown = [value, current] {  // what the widgets say, the rest as it stands
         DialValue v = current();
         v.real = value->value();
@@ -169,7 +134,7 @@ QWidget* DialPanel::makeEditor(const DialSpec& spec) {
     rows->setColumnStretch(1, 1);
     auto* box = new QCheckBox;
     box->setObjectName(QStringLiteral("switch"));
-    box->setAccessibleName(tr("%1 on").arg(text(spec.title)));
+    box->setAccessibleName(tr("%1 on").arg(textOf(spec.title)));
     rows->addWidget(box, 0, 0);
     rows->addWidget(value, 0, 1);
     editor->setFocusProxy(box);
@@ -187,9 +152,9 @@ QWidget* DialPanel::makeEditor(const DialSpec& spec) {
     if (spec.choices.empty()) return editor;
     auto* kind = new QComboBox;
     kind->setObjectName(QStringLiteral("kind"));
-    kind->setAccessibleName(tr("Kind of %1").arg(text(spec.title)));
+    kind->setAccessibleName(tr("Kind of %1").arg(textOf(spec.title)));
     kind->setToolTip(helpOf(spec));
-    kind->addItems(text(spec.choices).split(QLatin1Char('|')));
+    kind->addItems(textOf(spec.choices).split(QLatin1Char('|')));
     rows->addWidget(kind, 1, 1);
     connect(kind, &QComboBox::activated, this, [this, &spec, shown](int index) {
         DialValue v = shown();

@@ -5,6 +5,8 @@
 
 #include "widgets/distributionview.h"
 #include "widgets/ledgerview.h"
+#include "widgets/plotscale.h"
+#include "widgets/routingmap.h"
 #include "widgets/shortname.h"
 #include "widgets/sourcecolours.h"
 
@@ -66,8 +68,13 @@ QWidget* PlotDock::make() {
         content = m_ledger = new LedgerView(this);
         m_panel = &m_ledger->panel();
     } else {
-        content = m_panel = new PlotPanel(this);
-        m_panel->view().setObjectName(text(m_row.id) + QStringLiteral(".plot"));
+        if (m_row.id == "routing_heat") {
+            content = m_map = new RoutingMap(m_document, this);
+            m_panel = &m_map->panel();
+        } else {
+            content = m_panel = new PlotPanel(this);
+            m_panel->view().setObjectName(text(m_row.id) + QStringLiteral(".plot"));
+        }
         connect(&m_panel->view(), &PlotView::positionPicked, this,
                 [this](compute::Position position) { m_document.setCursor(position); });
     }
@@ -101,7 +108,7 @@ void PlotDock::refresh() {
     const model::Trace* trace = m_document.trace();
     SourceColours& colours = SourceColours::of(m_document);
     if (trace != nullptr) colours.recolour(plot, *trace);
-    const bool nothing = !plot.empty.empty() || plot.series.empty();
+    const bool nothing = !plot.empty.empty() || !hasDrawing(plot);
     if (!made() && nothing) return m_note->setText(told(plot.empty));
     if (!made()) return void(panel());
     m_stale = false;
@@ -110,6 +117,8 @@ void PlotDock::refresh() {
                              trace == nullptr ? std::vector<int>() : colours.coloursOf(*trace));
     else if (m_ledger != nullptr)
         m_ledger->show(std::move(plot));
+    else if (m_map != nullptr)
+        m_map->show(std::move(plot));
     else
         m_panel->setPlot(std::move(plot));
 }

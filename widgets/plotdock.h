@@ -1,9 +1,10 @@
 #pragma once
 // PlotDock: the dock of one row of the table of diagnostics. "distribution" and "ledger" get their own views with a
-// table, every other row a plot. A plot costs time to make: it is made when the dock is visible and there is something
-// to draw, or when it is asked for by panel(); until then a note says why there is none. The dock follows the document:
-// trace, cursor, selected token; clicks go back as cursor, token and branch. The title tells the equation and rule on
-// hover. Exports are drawn here and written on the analysis lane; a notice says where. Thread: the window thread.
+// table, "routing_heat" its choosers, every other row a plot. A plot costs time to make: it is made when the dock is
+// visible and there is something to draw, or when it is asked for by panel(); until then a note says why there is none.
+// The dock follows the document: trace, cursor, selected token; clicks go back as cursor, token and branch. The title
+// tells the equation and rule on hover. Exports are drawn here and written on the analysis lane; a notice says where.
+// Thread: the window thread.
 
 #include <QDockWidget>
 #include <QTimer>
@@ -19,6 +20,7 @@ namespace counterpoint::widgets {
 
 class DistributionView;
 class LedgerView;
+class RoutingMap;
 
 class PlotDock : public QDockWidget {
     Q_OBJECT
@@ -45,6 +47,7 @@ class PlotDock : public QDockWidget {
     PlotPanel* m_panel = nullptr;
     DistributionView* m_distribution = nullptr;
     LedgerView* m_ledger = nullptr;
+    RoutingMap* m_map = nullptr;
     std::vector<std::shared_ptr<Pending>> m_pending;
     bool m_stale = true;
     QTimer m_watch;

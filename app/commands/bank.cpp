@@ -55,7 +55,7 @@ void tellProblems(const std::string& file, const OpenBank& open) {
     tell("warning", lines);
 }
 
-/// What the priors of `bank` become. `tokenizer`: null: ids alone can be used. Error where there are some and none can.
+/// What the priors of `bank` become. `tokenizer`: null: ids alone can be used.
 OpenBank resolved(const std::string& file, model::BankPtr bank, std::shared_ptr<const compute::Tokenizer> tokenizer,
                   std::int64_t vocabulary = -1) {
     OpenBank open;
@@ -63,20 +63,24 @@ OpenBank resolved(const std::string& file, model::BankPtr bank, std::shared_ptr<
     open.tokenizer = std::move(tokenizer);
     open.ids = model::idsFor(*open.bank, open.tokenizer.get(), vocabulary);
     open.priors = model::oneBitOfPriors(*open.bank, open.ids);
-    const bool usable = std::ranges::any_of(open.priors, [](const auto& prior) { return prior.support > 0; });
-    if (!usable && !open.priors.empty()) {
-        std::string found;
-        for (std::size_t i = open.priors.size(); i-- > 0;)
-            if (const auto& problems = open.priors[i].problems; !problems.empty()) found = problems.front();
-        const bool blind = open.tokenizer == nullptr;
-        throw compute::Error({.where = file,
-                              .what = "no prior of the bank can be used",
-                              .found = std::move(found),
-                              .advice = blind ? "texts become tokens with --tokenizer DIR" : ""});
-    }
     if (open.priors.empty()) tell("warning", {file + ": the bank has no priors"});
     tellProblems(file, open);
     return open;
+}
+
+/// Error where there are priors and none of them can be used.
+void requireUsable(const std::string& file, const OpenBank& open) {
+    if (open.priors.empty() || std::ranges::any_of(open.priors, [](const auto& prior) { return prior.support > 0; }))
+        return;
+    throw compute::Error({.where = file,
+                          .what = "no prior of the bank can be used, so there is nothing to compress",
+                          .expected = {},
+                          .found = {},
+                          .advice = open.tokenizer == nullptr
+                                        ? "texts become tokens with --tokenizer DIR; 'counterpoint "
+                                          "bank report' says what each prior lacks"
+                                        : "'counterpoint bank report' says what each prior lacks",
+                          .details = {}});
 }
 
 OpenBank openBank(const std::string& file, std::shared_ptr<const compute::Tokenizer> tokenizer) {
@@ -104,10 +108,22 @@ std::shared_ptr<const compute::Tokenizer> tokenizerFrom(const Arguments& argumen
     return compute::openTokenizer(from);
 }
 
+/// Whether writing `out` would lose `file`, or a file of the folder that it is; a bank in there may be one's own
+/// earlier one.
+bool wouldLose(const std::filesystem::path& out, const std::filesystem::path& file) {
+    std::error_code none;
+    if (std::filesystem::equivalent(file, out, none)) return true;
+    const std::string name = out.filename().string();
+    if (name.ends_with(".bank.json") || name.ends_with(".bank.safetensors")) return false;
+    if (!std::filesystem::is_directory(file, none) || !std::filesystem::exists(out, none)) return false;
+    const std::filesystem::path from = std::filesystem::weakly_canonical(file, none);
+    const auto relative = std::filesystem::weakly_canonical(out, none).lexically_relative(from);
+    return !relative.empty() && *relative.begin() != "..";
+}
+
 /// What the session is made of is not written over.
 void requireOutside(const model::Session& session, const std::filesystem::path& out) {
-    std::error_code none;
-    const auto isIt = [&](const std::filesystem::path& file) { return std::filesystem::equivalent(file, out, none); };
+    const auto isIt = [&](const std::filesystem::path& file) { return wouldLose(out, file); };
     const auto refuse = [&](const std::string& what) {
         throw UsageError("--out is " + what + ", which compressing would lose; give another file");
     };
@@ -115,7 +131,8 @@ void requireOutside(const model::Session& session, const std::filesystem::path& 
     for (const model::BankEntry& entry : session.priors)
         if (isIt(session.resolve(entry.bank))) refuse("a bank of the session");
     for (std::size_t i = 0; i < session.sourceCount(); ++i)
-        if (isIt(session.resolve(session.source(i).path))) refuse("a source of the session");
+        for (const std::string& path : {session.source(i).path, session.source(i).tokenizer})
+            if (!path.empty() && isIt(session.resolve(path))) refuse("a source of the session, or one of its files");
 }
 
 /// What a prior or a bank adds up to; ratios follow from it.
@@ -282,6 +299,8 @@ int bankCompressCommand(const Arguments& arguments) {
     std::error_code none;
     if (std::filesystem::equivalent(file, out, none))
         throw UsageError("--out is the bank itself, which compressing would lose; give another file");
+    if (const std::string from = arguments.value("--tokenizer"); !from.empty() && wouldLose(out, from))
+        throw UsageError("--out is a file of the tokenizer, which compressing would lose; give another file");
     requireWritable(out);
 
     model::CompressionInput input;
@@ -289,6 +308,7 @@ int bankCompressCommand(const Arguments& arguments) {
     std::optional<Measured> measured;
     if (session.empty()) {
         OpenBank open = openBank(file, tokenizerFrom(arguments));
+        requireUsable(file, open);
         ids = open.ids;
         input.entry.bank = file;
         input.entry.content = open.bank;
@@ -298,7 +318,9 @@ int bankCompressCommand(const Arguments& arguments) {
         auto bank = std::make_shared<const compute::Bank>(compute::readBank(file, told));
         measured = decode(session, file, out, interrupt);
         const model::Trace& trace = measured->run.trace;
-        ids = resolved(file, std::move(bank), trace.tokenizer, trace.store->vocabulary()).ids;
+        const OpenBank open = resolved(file, std::move(bank), trace.tokenizer, trace.store->vocabulary());
+        requireUsable(file, open);
+        ids = open.ids;
         input = compressionInput(trace.session, measured->bank, &trace, trace.tokenizer);
         if (!input.trace) throw compute::Error({.where = session, .what = input.unmeasured});
     }

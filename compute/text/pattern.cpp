@@ -42,7 +42,7 @@ struct Pattern::Compiled {
 };
 
 Pattern::Pattern(std::string_view expression, const std::string& where, PatternOptions options) : m_where(where) {
-    const std::uint32_t lines = options.lines ? PCRE2_MULTILINE : 0u;
+    const std::uint32_t lines = options.lines ? PCRE2_MULTILINE : PCRE2_DOLLAR_ENDONLY;
     int error = 0;
     PCRE2_SIZE place = 0;
     auto compiled = std::make_shared<Compiled>();

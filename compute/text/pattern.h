@@ -17,7 +17,7 @@
 namespace counterpoint::compute {
 
 struct PatternOptions {
-    bool lines = true;               ///< ^ and $ at every line
+    bool lines = true;               ///< ^ and $ at every line; else $ is the very end
     std::uint32_t work = 1'000'000;  ///< steps that a search is given; of matches(): at each place
 };
 

@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "app/mainwindow.h"
-#include "tests/support/fakesource.h"
 #include "tests/support/fixture.h"
 #include "tests/support/patience.h"
+#include "tests/support/routedsource.h"
 
 namespace counterpoint::tests {
 
@@ -18,7 +18,8 @@ using app::MainWindow;
 
 inline constexpr std::int64_t kVocabulary = 26;
 
-/// "missing" in a path: there is no such source. "slow" in a path: each forward takes its time, so that there is something to stop.
+/// "missing" in a path: there is no such source. "slow" in a path: each forward takes its time, so that there is
+/// something to stop. "moe": it has routed experts.
 inline model::SourceOpener opener() {
     auto tokenizer = std::make_shared<FakeTokenizer>(kVocabulary);
     return [tokenizer](const std::filesystem::path& path, const compute::OpenOptions& options,
@@ -27,7 +28,11 @@ inline model::SourceOpener opener() {
         const std::string name = path.filename().string();
         if (name.starts_with("missing")) throw compute::Error({.where = path.string(), .what = "it is not there"});
         script.voice = static_cast<std::uint32_t>(std::hash<std::string>{}(name));
-        auto source = std::make_unique<FakeSource>(tokenizer, script);
+        std::unique_ptr<FakeSource> source;
+        if (name.starts_with("moe"))
+            source = std::make_unique<RoutedSource>(tokenizer, script);
+        else
+            source = std::make_unique<FakeSource>(tokenizer, script);
         auto& info = const_cast<compute::SourceInfo&>(source->info());
         info.path = path.string();
         info.device = options.device;
@@ -48,6 +53,16 @@ inline model::Session session(const std::string& base = "base", std::int64_t tok
         s.specialists.push_back(entry);
     }
     s.decoding.maxNewTokens = tokens;
+    return s;
+}
+
+/// One model with routed experts twice: as published, and under coupled noise beside it.
+inline model::Session routedSession() {
+    model::Session s = session("moe");
+    s.specialists.resize(1);
+    s.specialists[0].name = "coupled";
+    s.specialists[0].path = "moe";
+    s.specialists[0].routing = {{"mode", "coupled"}, {"rho", 0.5}, {"alpha", 0.5}, {"window", 4}, {"note", "kept"}};
     return s;
 }
 

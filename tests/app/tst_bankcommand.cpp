@@ -357,13 +357,43 @@ class TestBankCommand : public QObject {
         QFETCH(QByteArray, bank);
         QFETCH(QByteArray, said);
         write(path("g.bank.json"), bank);
-        for (const Finished& finished :
-             {report(path("g.bank.json")), compress(path("g.bank.json"), path("g2.bank.json"))}) {
-            COMPARE_CODE(finished, 1);
-            QCOMPARE(finished.errorLines(), 1);
-            QVERIFY2(finished.err.contains(said) && finished.out.isEmpty(), finished.err.constData());
-        }
+        const Finished made = compress(path("g.bank.json"), path("g2.bank.json"));
+        COMPARE_CODE(made, 1);
+        QVERIFY2(made.err.contains(said) && made.out.isEmpty(), made.err.constData());
         QVERIFY(!QFileInfo::exists(path("g2.bank.json")));
+        const Finished told = report(path("g.bank.json"));
+        if (bank.contains("bank/1")) {  // a report is what says of each prior why
+            COMPARE_CODE(told, 0);
+            const Json all = Json::parse(told.out.toStdString());
+            QVERIFY(all["priors"][0]["n"] == Json(0) && !all["priors"][0]["problems"].empty());
+        } else {
+            COMPARE_CODE(told, 1);
+            QCOMPARE(told.errorLines(), 1);
+            QVERIFY2(told.err.contains(said) && told.out.isEmpty(), told.err.constData());
+        }
+    }
+
+    /// Neither the weights nor the tokenizer that it was given.
+    void neverOverAModel() {
+        QDir().mkpath(path("model"));
+        const QString demo = QStringLiteral(COUNTERPOINT_SOURCE_DIR "/resources/demo/base/");
+        for (const char* name : {"config.json", "model.safetensors", "tokenizer.json", "tokenizer.model"})
+            QVERIFY(QFile::copy(demo + QLatin1String(name), path("model/") + QLatin1String(name)));
+        const QString bank = written("over.bank.json", idsBank());
+        const Json session = {{"format", "counterpoint.session/1"},
+                              {"base", {{"name", "b"}, {"path", "model"}}},
+                              {"priors", Json::array({{{"bank", "over.bank.json"}}})}};
+        const QString file = written("over.session.json", session);
+        for (const char* name : {"model/model.safetensors", "model/tokenizer.json", "model/../model/config.json"}) {
+            const QByteArray before = contents(path(name));
+            for (const QStringList& more : {QStringList{QStringLiteral("--session"), file},
+                                            QStringList{QStringLiteral("--tokenizer"), path("model")}}) {
+                const Finished finished = compress(bank, path(name), more);
+                COMPARE_CODE(finished, 2);
+                QVERIFY2(finished.err.contains("would lose"), finished.err.constData());
+                QCOMPARE(contents(path(name)), before);
+            }
+        }
     }
 
     /// A bank of nothing is reported as that, and stays that.

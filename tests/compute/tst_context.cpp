@@ -73,6 +73,7 @@ class TestContext : public QObject {
         row("regex, anywhere", regex("try"), "a try:\n  b", true);
         row("regex, nowhere", regex("try"), "a trial", false);
         row("regex, $ is the end", regex("try:$"), "try: and more", false);
+        row("regex, $ is the end and not the line's", regex("try:$"), "try:\n", false);
         row("regex, $ at the end", regex("try:$"), "and try:", true);
         row("regex, $ is not a line's end", regex("try:$"), "try:\nmore", false);
         row("regex, $ of a line where asked", regex("(?m)try:$"), "try:\nmore", true);
