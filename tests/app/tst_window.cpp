@@ -224,7 +224,7 @@ class TestWindow : public QObject {
         };
         const std::pair<const char*, const char*> wanted[] = {{"Compose", "Drift"},
                                                               {"Priors", "Prior Prior effect"},
-                                                              {"Routing", "Activity Drift"},
+                                                              {"Routing", "Coherence and boundary Drift Routing"},
                                                               {"Paper", "Drift"}};
         for (int round = 0; round < 2; ++round)
             for (const auto& [perspective, tabs] : wanted) {

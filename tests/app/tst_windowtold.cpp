@@ -9,6 +9,7 @@
 #include "tests/app/opened.h"
 #include "widgets/palette.h"
 #include "widgets/sourcerow.h"
+#include "widgets/valueslider.h"
 
 using namespace counterpoint;
 using namespace counterpoint::tests;
@@ -60,9 +61,10 @@ class TestWindowTold : public QObject {
         QTest::mouseClick(bank, Qt::LeftButton, {}, QPoint(8, bank->height() / 2));
         QVERIFY(!o.document.session().priors[0].enabled);
         o.window->showPerspective("Routing");
-        QStringList told;
-        for (const auto* label : o.find<QWidget>("routingPanel")->findChildren<QLabel*>()) told << label->text();
-        QVERIFY2(told.contains("dialogue: coupled, rho 0.5, window 8"), qPrintable(told.join('|')));
+        QCOMPARE(o.find<QComboBox>("routing.source")->currentText(), QString("dialogue"));
+        QCOMPARE(o.find<QComboBox>("routing.mode")->currentText(), QString("coupled"));
+        QCOMPARE(o.find<widgets::ValueSlider>("routing.rho")->value(), 0.5);
+        QCOMPARE(o.find<widgets::ValueSlider>("routing.window")->integer(), std::uint64_t{8});
         QTest::mouseClick(o.find<QAbstractButton>("asPublished.dialogue"), Qt::LeftButton);
         WAIT_UNTIL(o.document.ready());
         QCOMPARE(o.document.session().specialists[0].routing.value("rho", 0.0), 0.5);  // the rest is kept
