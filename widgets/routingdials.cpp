@@ -170,7 +170,7 @@ void RoutingDials::addSources(QGridLayout& grid, int& row) {
             return m_document.session().source(place(name)).routing;
         };
         say(grid, row, QStringLiteral("routing.written.") + QString::fromStdString(name), [this, written, name] {
-            if (m_shape.dials && name == m_shown) return QString();  // its dials say it
+            if (m_shape.experts && name == m_shown) return QString();  // its dials say it
             return shortened(name) + QStringLiteral(": ") +
                    (isPublished(written()) ? tr("as published") : routingText(written()));
         });

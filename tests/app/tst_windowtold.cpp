@@ -62,6 +62,7 @@ class TestWindowTold : public QObject {
         QVERIFY(!o.document.session().priors[0].enabled);
         o.window->showPerspective("Routing");
         QCOMPARE(o.find<QComboBox>("routing.source")->currentText(), QString("dialogue"));
+        QCOMPARE(o.find<QLabel>("routing.written.dialogue")->text(), QString("dialogue: coupled, rho 0.5, window 8"));
         QCOMPARE(o.find<QComboBox>("routing.mode")->currentText(), QString("coupled"));
         QCOMPARE(o.find<widgets::ValueSlider>("routing.rho")->value(), 0.5);
         QCOMPARE(o.find<widgets::ValueSlider>("routing.window")->integer(), std::uint64_t{8});
