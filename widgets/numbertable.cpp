@@ -3,6 +3,7 @@
 #include <QHeaderView>
 #include <QHelpEvent>
 #include <QPainter>
+#include <QScrollBar>
 #include <QToolTip>
 #include <algorithm>
 #include <numeric>
@@ -71,7 +72,16 @@ class NumberTable final : public QTableWidget {
         const QMargins margins = viewportMargins();
         const int room = viewport()->height() + margins.bottom(), rows = verticalHeader()->length();
         const int cut = room < rows && room > kRowHeight ? room % kRowHeight : 0;
+        QScrollBar& bar = *verticalScrollBar();
+        const bool atEnd = bar.maximum() > 0 && bar.value() == bar.maximum();
         setViewportMargins(margins.left(), margins.top(), margins.right(), cut);
+        if (room < rows) {  // Qt reckoned the end of the bar, and where its rows stand, before the margin
+            verticalHeader()->resize(verticalHeader()->width(), viewport()->height());
+            QMetaObject::invokeMethod(verticalHeader(), "updateGeometries");  // hidden, it would wait till it is shown
+            bar.setMaximum(rowCount() - viewport()->height() / kRowHeight);
+            if (atEnd) bar.setValue(bar.maximum());
+            if (bar.value() == bar.maximum()) verticalHeader()->setOffsetToLastSection();
+        }
         m_fitting = false;
     }
     bool viewportEvent(QEvent* event) override {

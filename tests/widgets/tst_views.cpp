@@ -206,6 +206,28 @@ class TestViews : public QObject {
         QCOMPARE(table->columnWidth(0), narrow);
     }
 
+    /// Rows stand whole in the table, at the end of it too and at any height.
+    void lastRowsStandWhole() {
+        constexpr int rows = 14;
+        QWidget window;
+        QTableWidget* table = makeNumberTable(&window);
+        setTableShape(*table, {{"Token", {}, {}}}, rows);
+        for (int row = 0; row < rows; ++row) setText(*table, row, 0, QString::number(row), Ink::Normal);
+        window.resize(400, 400);
+        table->resize(400, 200);
+        window.show();
+        table->scrollToBottom();
+        for (int height = 200; height > 150; --height) {
+            table->resize(400, height);
+            QCoreApplication::processEvents();
+            const int top = table->rowAt(0), height0 = table->rowHeight(0);
+            QCOMPARE(table->rowViewportPosition(top), 0);
+            QCOMPARE(table->viewport()->height() % height0, 0);
+            table->scrollToItem(table->item(rows - 1, 0));
+            QCOMPARE(table->rowViewportPosition(rows - 1) + height0, table->viewport()->height());
+        }
+    }
+
     void widthsAreShared() {
         using Widths = std::vector<int>;
         QCOMPARE(sharedWidths(400, {50, 50}, {90, 60}), (Widths{90, 60}));                // enough
