@@ -15,7 +15,11 @@ struct Finished {
     qsizetype errorLines() const { return err.count('\n'); }
 };
 
-inline QString programPath() { return QStringLiteral(COUNTERPOINT_BINARY_DIR "/bin/counterpoint"); }
+/// A path below the checkout, or below the folder it was built in.
+inline QString inCheckout(const char* below) { return QString::fromStdString((checkout() / below).string()); }
+inline QString inBuild(const char* below) { return QString::fromStdString((buildFolder() / below).string()); }
+
+inline QString programPath() { return inBuild("bin/counterpoint"); }
 
 /// Surroundings without a display, as on a cluster node. `changes`: "NAME=value" sets, "NAME" removes.
 inline QProcessEnvironment bareEnvironment(const QStringList& changes = {}) {

@@ -68,9 +68,7 @@ class TestBankCommand : public QObject {
                               {"priors", Json::array({entry})}};
         return written("s.session.json", session);
     }
-    static QStringList demoTokenizer() {
-        return {QStringLiteral("--tokenizer"), QStringLiteral(COUNTERPOINT_SOURCE_DIR "/resources/demo/base")};
-    }
+    static QStringList demoTokenizer() { return {QStringLiteral("--tokenizer"), inCheckout("resources/demo/base")}; }
 
   private Q_SLOTS:
     void init() { failOnAnyWarning(); }
@@ -376,7 +374,7 @@ class TestBankCommand : public QObject {
     /// Neither the weights nor the tokenizer that it was given.
     void neverOverAModel() {
         QDir().mkpath(path("model"));
-        const QString demo = QStringLiteral(COUNTERPOINT_SOURCE_DIR "/resources/demo/base/");
+        const QString demo = inCheckout("resources/demo/base/");
         for (const char* name : {"config.json", "model.safetensors", "tokenizer.json", "tokenizer.model"})
             QVERIFY(QFile::copy(demo + QLatin1String(name), path("model/") + QLatin1String(name)));
         const QString bank = written("over.bank.json", idsBank());

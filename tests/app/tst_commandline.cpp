@@ -29,9 +29,8 @@ class TestCommandLine : public QObject {
     }
 
     void libraryOfAnotherBuild() {
-        const Finished mixed =
-            runProgram({QStringLiteral("--version")},
-                       {QStringLiteral("LD_PRELOAD=" COUNTERPOINT_BINARY_DIR "/bin/libotherbuild.so")});
+        const Finished mixed = runProgram({QStringLiteral("--version")},
+                                          {QStringLiteral("LD_PRELOAD=") + inBuild("bin/libotherbuild.so")});
         COMPARE_CODE(mixed, 1);
         QVERIFY2(mixed.err.contains("libcompute.so belongs to another build") && mixed.err.contains("another one") &&
                      mixed.errorLines() == 1,

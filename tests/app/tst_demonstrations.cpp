@@ -13,7 +13,7 @@ using namespace counterpoint::tests;
 
 namespace {
 
-const QString kDemo = QStringLiteral(COUNTERPOINT_SOURCE_DIR "/resources/demo/");
+const QString kDemo = inCheckout("resources/demo/");
 
 compute::Bank bankOf(const QString& name) {
     std::vector<std::string> warnings;

@@ -14,7 +14,7 @@ class TestPicture : public QObject {
     QString path(const char* name) const { return m_folder.filePath(QLatin1String(name)); }
     QStringList command(const char* picture) const {
         return {QStringLiteral("--screenshot"), path(picture), QStringLiteral("--size"), QStringLiteral("1280x800"),
-                QStringLiteral(COUNTERPOINT_SOURCE_DIR "/resources/demo/demo.session.json")};
+                inCheckout("resources/demo/demo.session.json")};
     }
 
   private Q_SLOTS:

@@ -30,10 +30,10 @@ class TestPilot : public QObject {
     Finished pilot(const QStringList& more) const {
         QProcess process;
         process.setProcessEnvironment(bareEnvironment());
-        process.start(m_python, QStringList{QStringLiteral(COUNTERPOINT_SOURCE_DIR "/resources/demo/pilot.py"),
-                                            QStringLiteral("--program"), programPath(), QStringLiteral("--text"),
-                                            path("text.txt"), QStringLiteral("--out"), path("out")} +
-                                    more);
+        process.start(m_python,
+                      QStringList{inCheckout("resources/demo/pilot.py"), QStringLiteral("--program"), programPath(),
+                                  QStringLiteral("--text"), path("text.txt"), QStringLiteral("--out"), path("out")} +
+                          more);
         if (!process.waitForFinished(300'000)) return {};
         return {process.exitCode(), process.readAllStandardOutput(), process.readAllStandardError()};
     }
@@ -124,7 +124,7 @@ class TestPilot : public QObject {
         says({QStringLiteral("--seeds"), QStringLiteral("1")}, 2, "--seeds");
         says({QStringLiteral("--stories"), QStringLiteral("1"), QStringLiteral("--routed"), QStringLiteral("1"),
               QStringLiteral("--held-out"), QStringLiteral("1"), QStringLiteral("--model"),
-              QStringLiteral(COUNTERPOINT_SOURCE_DIR "/resources/demo/base")},
+              inCheckout("resources/demo/base")},
              1, "pilot.py: counterpoint: ");
     }
 };

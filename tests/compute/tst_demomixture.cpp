@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-fs::path demo(const char* name) { return fs::path(COUNTERPOINT_SOURCE_DIR) / "resources" / "demo" / name; }
+fs::path demo(const char* name) { return tests::checkout() / "resources" / "demo" / name; }
 
 std::unique_ptr<compute::Source> openMixture() { return compute::openSource(demo("moe"), {}, {}); }
 
@@ -23,7 +23,7 @@ std::unique_ptr<compute::Source> openMixture() { return compute::openSource(demo
 class TestDemoMixture : public QObject {
     Q_OBJECT
     const compute::OrderedJson m_golden =
-        compute::readOrderedJson(fs::path(COUNTERPOINT_SOURCE_DIR) / "tests" / "data" / "demo" / "moe.json");
+        compute::readOrderedJson(tests::checkout() / "tests" / "data" / "demo" / "moe.json");
     const std::vector<TokenId> m_ids = m_golden.at("ids").get<std::vector<TokenId>>();
     const std::size_t m_prompt = m_golden.at("prompt_ids").get<std::size_t>();
 

@@ -153,7 +153,7 @@ class TestGgufBlocks : public QObject {
     void anotherImplementation_data() { everyBlockType(); }
     void anotherImplementation() {
         QFETCH(int, number);
-        static const Json golden = readJson(std::string(COUNTERPOINT_SOURCE_DIR) + "/tests/data/gguf/blocks.json");
+        static const Json golden = readJson(counterpoint::tests::checkout() / "tests/data/gguf/blocks.json");
         const GgmlTypeRow& row = ggmlType(static_cast<GgmlType>(number));
         QVERIFY(golden.contains(row.name));
         const Json& entry = golden[std::string(row.name)];

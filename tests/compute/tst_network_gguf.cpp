@@ -203,8 +203,8 @@ class TestNetworkGguf : public QObject, tests::GgufFolder {
     void realModelsAsLlamaCpp() {
         QFETCH(int, model);
         QFETCH(int, prompt);
-        const Json golden = compute::readJson(std::string(COUNTERPOINT_SOURCE_DIR) +
-                                              "/tests/data/gguf/greedy.json")[static_cast<std::size_t>(model)];
+        const Json golden =
+            compute::readJson(tests::checkout() / "tests/data/gguf/greedy.json")[static_cast<std::size_t>(model)];
         const std::string name = golden["file"];
         REQUIRE_MODEL(name);
         static std::unique_ptr<compute::Source> source;

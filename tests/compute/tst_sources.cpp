@@ -281,7 +281,7 @@ class TestSources : public QObject, Scratch {
         writeFile(folder() / "counterpoint_spm.so", "not a library");
         QVERIFY(errorOf([] { spm(); }).find("the module 'spm' cannot be loaded") != std::string::npos);
         qputenv("COUNTERPOINT_MODULES", "");
-        QCOMPARE(moduleFolder(), fs::canonical(COUNTERPOINT_BINARY_DIR "/bin"));
+        QCOMPARE(moduleFolder(), fs::canonical(buildFolder() / "bin"));
         QVERIFY(spm().open != nullptr);
         qputenv("COUNTERPOINT_MODULES", before);
     }

@@ -18,9 +18,7 @@ namespace {
 constexpr std::size_t kBlock = 100;
 constexpr int kDecodes = 300;
 
-std::filesystem::path data(const std::string& name) {
-    return std::filesystem::path(COUNTERPOINT_SOURCE_DIR) / "tests/data/tokenizers" / name;
-}
+std::filesystem::path data(const std::string& name) { return checkout() / "tests/data/tokenizers" / name; }
 
 std::string streamed(const Tokenizer& tokenizer, const std::vector<TokenId>& ids) {
     Utf8Stream stream;

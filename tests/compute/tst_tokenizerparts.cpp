@@ -9,8 +9,7 @@ class TestTokenizerParts : public QObject, TokenizerFolder {
     Q_OBJECT
 
     static const Json& rows() {
-        static const Json all =
-            readJson(std::string(COUNTERPOINT_SOURCE_DIR) + "/tests/data/tokenizers/parts.json")["rows"];
+        static const Json all = readJson(checkout() / "tests/data/tokenizers/parts.json")["rows"];
         return all;
     }
 

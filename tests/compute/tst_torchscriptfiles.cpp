@@ -164,7 +164,7 @@ class TestTorchScriptFiles : public QObject, ScriptFolder {
 
     /// libtorch begins some of its reasons with an empty line.
     void anOperationThatThisLibtorchDoesNotHave() {
-        const std::filesystem::path file = COUNTERPOINT_SOURCE_DIR "/tests/data/torchscript/attention.pt";
+        const std::filesystem::path file = checkout() / "tests/data/torchscript/attention.pt";
         const std::string found = errorOf([&] { openScript(file); });
         if (found.empty()) return;  // a libtorch that has it
         QVERIFY2(found.find("TorchScript: Unknown builtin op: aten::scaled_dot_product_attention") != std::string::npos,

@@ -5,18 +5,18 @@
 #include <QRegularExpression>
 #include <QTemporaryDir>
 #include <QTest>
-
 #include <filesystem>
 #include <string>
 #include <vector>
+
+#include "tests/support/folders.h"
 
 namespace counterpoint::tests {
 
 /// ../shared beside the checkout (or $COUNTERPOINT_SHARED): real models, golden values. Tests that need it skip where it is missing.
 inline std::filesystem::path shared(const std::string& below = {}) {
     const char* given = std::getenv("COUNTERPOINT_SHARED");
-    const std::filesystem::path root = given != nullptr ? std::filesystem::path(given)
-                                                        : std::filesystem::path(COUNTERPOINT_SOURCE_DIR) / ".." / "shared";
+    const std::filesystem::path root = given != nullptr ? std::filesystem::path(given) : checkout() / ".." / "shared";
     return (root / below).lexically_normal();
 }
 

@@ -15,13 +15,12 @@
 #include "compute/files/json.h"
 #include "compute/network/convert.h"
 #include "compute/step.h"
+#include "tests/support/folders.h"
 #include "tests/support/toyfiles.h"
 
 namespace counterpoint::tests {
 
-inline std::filesystem::path goldenFolder() {
-    return std::filesystem::path(COUNTERPOINT_SOURCE_DIR) / "tests" / "data" / "architectures";
-}
+inline std::filesystem::path goldenFolder() { return checkout() / "tests" / "data" / "architectures"; }
 
 /// Every stored model, in name order.
 inline std::vector<std::string> goldenNames() {

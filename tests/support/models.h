@@ -12,8 +12,7 @@ namespace counterpoint::tests {
 
 inline std::filesystem::path models(const std::string& below = {}) {
     const char* given = std::getenv("COUNTERPOINT_MODELS");
-    const std::filesystem::path root =
-        given != nullptr ? std::filesystem::path(given) : std::filesystem::path(COUNTERPOINT_SOURCE_DIR) / ".." / "models";
+    const std::filesystem::path root = given != nullptr ? std::filesystem::path(given) : checkout() / ".." / "models";
     return (root / below).lexically_normal();
 }
 

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/folders.h"
+
 namespace counterpoint::tests {
 
 struct ScriptTensor {
@@ -34,7 +36,7 @@ struct ScriptWriter {
 
 inline const ScriptWriter& scriptWriter() {
     static const ScriptWriter* const writer = [] {
-        void* handle = ::dlopen(COUNTERPOINT_BINARY_DIR "/tests/counterpoint_scripts.so", RTLD_NOW | RTLD_LOCAL);
+        void* handle = ::dlopen((buildFolder() / "tests/counterpoint_scripts.so").c_str(), RTLD_NOW | RTLD_LOCAL);
         if (handle == nullptr) throw std::runtime_error(::dlerror());
         return static_cast<const ScriptWriter*>(::dlsym(handle, "counterpoint_scripts"));
     }();
