@@ -18,7 +18,8 @@ std::string Arguments::required(std::string_view option) const {
 }
 
 template <class Number>
-static std::optional<Number> whole(const Arguments& arguments, std::string_view option, Number minimum, Number maximum) {
+static std::optional<Number> whole(const Arguments& arguments, std::string_view option, Number minimum,
+                                   Number maximum) {
     if (!arguments.has(option)) return std::nullopt;
     const std::string text = arguments.value(option);
     Number number = 0;

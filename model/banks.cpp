@@ -6,7 +6,6 @@
 
 #include "compute/error.h"
 #include "compute/files/jsonreader.h"
-#include "compute/priors/mosteta.h"
 
 namespace counterpoint::model {
 
@@ -50,7 +49,7 @@ compute::PriorOverrides readOverrides(const OrderedJson& overrides, const std::s
         PriorOverride one;
         if (const auto eta = reader.takeNonNull("eta")) {
             if (!eta->is_number() || !(std::abs(eta->get<double>()) <= compute::kMostEta))
-                reader.fail("eta", "a number from -1000000 to 1000000, or null", *eta);
+                reader.fail("eta", compute::kEtaExpected, *eta);
             one.eta = eta->get<double>();
         }
         if (const auto enabled = reader.takeNonNull("enabled")) {

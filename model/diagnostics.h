@@ -2,14 +2,14 @@
 // The table of diagnostics: one function and one row each; dock, menu, export and tests follow from the row.
 // Diagnostics read a trace and can never change a decode. Thread: the trace owner's.
 
-#include "model/figure.h"
-#include "model/trace.h"
-
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "model/figure.h"
+#include "model/trace.h"
 
 namespace counterpoint::model {
 

@@ -96,7 +96,8 @@ void Document::askDrift() {
     m_engine->run(
         [asked = p.drift, engine = m_engine.get()](const std::stop_token& lane) {
             const std::stop_callback both(lane, [&asked] { asked->stop.request_stop(); });
-            auto answer = driftWithout(asked->question, [engine] { engine->letPass(); }, asked->stop.get_token());
+            auto answer = driftWithout(
+                asked->question, [engine] { engine->letPass(); }, asked->stop.get_token());
             const std::scoped_lock lock(asked->mutex);
             asked->answer = std::move(answer);
         },

@@ -105,10 +105,15 @@ void Document::saveBank(std::size_t bank, const fs::path& file) {
         BankEntry& other = session.priors[i];
         if (i == bank || session.resolve(other.bank) != target || other.content == entry.content) continue;
         if (bankModified(i) || !own)
-            throw compute::Error({.where = target.string(),
-                                  .what = own ? "another entry of the rack is of this file and has changes of its own, which would be lost"
-                                              : "this is another bank of the rack, which would be lost",
-                                  .expected = {}, .found = {}, .advice = "save one of the two under another name", .details = {}});
+            throw compute::Error(
+                {.where = target.string(),
+                 .what =
+                     own ? "another entry of the rack is of this file and has changes of its own, which would be lost"
+                         : "this is another bank of the rack, which would be lost",
+                 .expected = {},
+                 .found = {},
+                 .advice = "save one of the two under another name",
+                 .details = {}});
         other.content = entry.content;
     }
     writeBankFile(entry.content, target);

@@ -1,15 +1,14 @@
 #pragma once
 // What Document keeps beside its header: undo list, source states, the decode under way, the timer. Thread: the window's.
 
+#include <QElapsedTimer>
+#include <QTimer>
+#include <map>
+#include <mutex>
+
 #include "model/document.h"
 #include "model/driftwithout.h"
 #include "model/routingpicture.h"
-
-#include <QElapsedTimer>
-#include <QTimer>
-
-#include <map>
-#include <mutex>
 
 namespace counterpoint::model {
 
@@ -79,8 +78,9 @@ struct Document::Private {
     bool dialsMoved = false;       ///< a what-if waits for the decode to end
     std::optional<Session> recomposing;   ///< dials of the generation under way
 
-    std::shared_ptr<DriftAsked> drift;    ///< the newest
-    std::shared_ptr<RoutingAsked> routing;  ///< the newest; one that failed or was stopped stays, and is not asked again
+    std::shared_ptr<DriftAsked> drift;  ///< the newest
+    std::shared_ptr<RoutingAsked>
+        routing;  ///< the newest; one that failed or was stopped stays, and is not asked again
     bool routingWanted = false;
     std::string routingActivity, activityBefore;  ///< what is told of estimates, and what it stands in the place of
 

@@ -183,7 +183,8 @@ struct Engine::State {
         recomposing = true;
         const std::stop_token stop = recomposeStop.get_token();
         lock.unlock();
-        guarded(outbox, "Recomposing", [&] { (void)recomposeTrace(request, outbox, kept, stop); }, request.generation);
+        guarded(
+            outbox, "Recomposing", [&] { (void)recomposeTrace(request, outbox, kept, stop); }, request.generation);
         lock.lock();
         recomposing = false;
     }

@@ -70,7 +70,10 @@ struct Loaded { Session session; std::vector<std::string> sources; std::vector<s
                 std::shared_ptr<const compute::Tokenizer> tokenizer; PriorSetPtr priors; };
 struct BankLoaded { BankFile file; };                                          ///< a bank of the rack was read, or could not be
 struct Progress { std::string what; double fraction; std::string rate; };      ///< fraction < 0: unknown
-struct Failure { std::string sentence, details, operation; std::uint64_t generation = 0; };   ///< operation: "Loading", "Exporting"; generation: of a what-if; earlier results stay
+struct Failure {
+    std::string sentence, details, operation;
+    std::uint64_t generation = 0;
+};  ///< operation: "Loading", "Exporting"; generation: of a what-if; earlier results stay
 struct TraceStarted { int trace; std::vector<compute::TokenId> tokens; std::vector<std::string> tokenBytes; compute::Position promptLength;
                       std::vector<std::string> sources; std::shared_ptr<LogitStore> store; std::shared_ptr<const compute::Tokenizer> tokenizer;
                       std::vector<compute::TokenId> stopIds;

@@ -18,7 +18,6 @@ constexpr std::array<std::pair<SeriesKind, const char*>, 6> kKinds = {{{SeriesKi
                                                                        {SeriesKind::Steps, "steps"},
                                                                        {SeriesKind::Waterfall, "waterfall"},
                                                                        {SeriesKind::Points, "points"}}};
-constexpr const char* kFormat = "counterpoint.figure/1";
 
 template <class Real>
 std::string numberText(Real value) {
@@ -277,7 +276,7 @@ std::string toCsv(const PlotData& plot) {
 }
 
 compute::OrderedJson toJson(const PlotData& plot, const FigureStyle& style) {
-    OrderedJson json{{"format", kFormat}, {"id", plot.id}, {"title", plot.title}};
+    OrderedJson json{{"format", kFigureFormat}, {"id", plot.id}, {"title", plot.title}};
     json["style"] =
         OrderedJson{{"width_mm", style.widthMm},          {"height_mm", style.heightMm},     {"font_pt", style.fontPt},
                     {"line_width_pt", style.lineWidthPt}, {"font_family", style.fontFamily}, {"png_dpi", style.pngDpi}};
@@ -313,8 +312,8 @@ void fromJson(const compute::OrderedJson& json, const std::string& where, PlotDa
     const Reader reader{json, where};
     std::string format;
     reader.text("format", format);
-    if (format != kFormat)
-        wrong(where, "it is not a figure recipe", std::string("\"format\":\"") + kFormat + "\"",
+    if (format != kFigureFormat)
+        wrong(where, "it is not a figure recipe", std::string("\"format\":\"") + kFigureFormat + "\"",
               format.empty() ? "no format" : format);
     PlotData p;
     FigureStyle st;

@@ -2,14 +2,16 @@
 // Figures as data: a diagnostic gives PlotData; widgets draws it, export writes it. Non-finite values are gaps with a mark and
 // a count, never an axis range (HAZARDS A23). Thread: any (values).
 
-#include "compute/files/json.h"
-
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "compute/files/json.h"
+
 namespace counterpoint::model {
+
+constexpr const char* kFigureFormat = "counterpoint.figure/1";  ///< of a recipe
 
 enum class SeriesKind { Line, Bars, Band, Steps, Waterfall, Points };
 

@@ -4,13 +4,13 @@
 // behind it. What a row alone is asked for (RowFacts) is computed once, when it is kept.
 // Shapes: row (position, source) = float[V], an unused source's row is empty. Thread: append from one lane; reads from any.
 
-#include "compute/composition/compose.h"
-#include "compute/decode/ensemble.h"
-
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
+
+#include "compute/composition/compose.h"
+#include "compute/decode/ensemble.h"
 
 namespace counterpoint::model {
 
@@ -36,7 +36,8 @@ class LogitStore {
     /// All sources of one position with their facts, ready for compose().
     compute::SourceRows<float> rows(compute::Position position) const;
     std::uint64_t bytes() const;  ///< of this store alone, what it shares with another left out
-    /// A store that shares rows [first, end) of this one and can be appended to on its own (branches); nothing is copied.
+    /// A store that shares rows [first, end) of this one and can be appended to on its own (branches); nothing is
+    /// copied.
     std::shared_ptr<LogitStore> branch(compute::Position end) const;
 
   private:

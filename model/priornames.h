@@ -1,6 +1,6 @@
 #pragma once
-// PriorNames: the names that the priors of a bank have, and the next that is free: "prefer get 2". A table, since a bank
-// of 10,000 priors may be copied or imported at once. Thread: one.
+// PriorNames: the names that the priors of a bank have, and the next that is free: "prefer get 2". A table, since a
+// bank of 10,000 priors may be copied or imported at once. Thread: one.
 
 #include <string>
 #include <unordered_map>

@@ -153,8 +153,10 @@ RunResult runSession(const Session& session, const RunOptions& options) {
     for (const StepPtr& step : result.trace.steps)
         for (const compute::PriorName& prior : step->boundedPriors) ++bounded[{prior.bank, prior.name}];
     for (const auto& [prior, times] : bounded)
-        result.notices.push_back(compute::printable("Prior '" + prior.second + "' of bank '" + result.trace.session.priors.at(prior.first).bank + "': its pattern took too many steps at " + std::to_string(times) +
-                                                    (times == 1 ? " position" : " positions") + " and did not match there; write it so that it needs fewer."));
+        result.notices.push_back(compute::printable(
+            "Prior '" + prior.second + "' of bank '" + result.trace.session.priors.at(prior.first).bank +
+            "': its pattern took too many steps at " + std::to_string(times) +
+            (times == 1 ? " position" : " positions") + " and did not match there; write it so that it needs fewer."));
     result.versions = {{"counterpoint", compute::version()}, {"qt", qVersion()}};
     if (!collector.infos().empty()) {
         result.device = collector.infos().front().device;

@@ -38,7 +38,9 @@ struct SourceEntry {
     bool operator==(const SourceEntry&) const = default;
 };
 
-constexpr double kMostBankWeight = 1e6;  ///< in size: with η and Δ at their bounds a sum of priors is still a number
+/// A bank's weight, in size: with η and Δ at their bounds a sum of priors is still a number.
+constexpr double kMostBankWeight = 1e6;
+constexpr const char* kBankWeightExpected = "a number from -1000000 to 1000000";
 
 struct BankEntry {
     std::string bank;

@@ -128,8 +128,7 @@ BankEntry readBank(const OrderedJson& json, const std::string& where, std::vecto
     if (entry.bank.empty()) throw reader.missing("bank", "a bank file");
     reader.boolean("enabled", entry.enabled);
     reader.finite("weight", entry.weight);
-    if (std::abs(entry.weight) > kMostBankWeight)
-        reader.fail("weight", "a number from -1000000 to 1000000", entry.weight);
+    if (std::abs(entry.weight) > kMostBankWeight) reader.fail("weight", kBankWeightExpected, entry.weight);
     if (const auto v = reader.takeNonNull("overrides")) {
         if (!v->is_object()) reader.fail("overrides", "an object", *v);
         (void)readOverrides(*v, reader.at("overrides"), &warnings);

@@ -55,7 +55,8 @@ void readGroups(JsonReader& reader, Coupling& coupling) {
     if (const auto groups = reader.takeNonNull("groups")) {
         if (*groups == kSentences) return void(coupling.groups = compute::groupsFrom({}));
         std::vector<std::int64_t> starts = numbers(reader, "groups", *groups, expected);
-        if (std::adjacent_find(starts.begin(), starts.end(), std::greater_equal<>()) != starts.end()) reader.fail("groups", expected, *groups);
+        if (std::adjacent_find(starts.begin(), starts.end(), std::greater_equal<>()) != starts.end())
+            reader.fail("groups", expected, *groups);
         coupling.groups = compute::groupsFrom(std::move(starts));
     }
 }

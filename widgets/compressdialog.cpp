@@ -52,11 +52,7 @@ CompressDialog::CompressDialog(model::Document& document, QWidget* parent)
 
 QPushButton* CompressDialog::button(const char* name, const QString& text, const QString& help,
                                     std::function<void()> run) {
-    auto* made = named(new QPushButton(text), name, help);
-    made->setAutoDefault(false);
-    connect(made, &QPushButton::clicked, this,
-            [this, run = std::move(run)] { attempt(m_document, run, "priors.compress"); });
-    return made;
+    return dialogButton(m_document, "priors.compress", name, text, help, std::move(run));
 }
 
 QWidget* CompressDialog::makeAsked() {

@@ -5,7 +5,6 @@
 #include <QGridLayout>
 #include <QHBoxLayout>
 #include <QLabel>
-#include <QScrollBar>
 #include <QSignalBlocker>
 #include <algorithm>
 
@@ -33,11 +32,8 @@ std::string keyOf(const DialSpec& spec) { return "dial:" + std::string(spec.id);
 
 }  // namespace
 
-DialPanel::DialPanel(model::Document& document, QWidget* parent) : QScrollArea(parent), m_document(document) {
-    setObjectName(QStringLiteral("dialPanel"));
-    setFrameShape(QFrame::NoFrame);
-    setWidgetResizable(true);
-    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+DialPanel::DialPanel(model::Document& document, QWidget* parent)
+    : DownScroll("dialPanel", parent), m_document(document) {
     auto* body = new QWidget;
     auto* grid = new QGridLayout(body);
     grid->setContentsMargins(spacing::wide, spacing::wide, spacing::wide, spacing::wide);
@@ -66,11 +62,6 @@ DialPanel::DialPanel(model::Document& document, QWidget* parent) : QScrollArea(p
 }
 
 QSize DialPanel::sizeHint() const { return {320, 420}; }
-QSize DialPanel::minimumSizeHint() const {  // it scrolls down, never sideways: nothing is cut off
-    return {widget()->minimumSizeHint().width() + verticalScrollBar()->sizeHint().width(),
-            QScrollArea::minimumSizeHint().height()};
-}
-
 void DialPanel::edit(const DialSpec& spec, const DialValue& value, bool drag) {
     const std::string dial = keyOf(spec);
     attempt(

@@ -4,7 +4,6 @@
 // on the stored trace, what needs a new decode. One undo step a drag. Children are named "dial.<id>". Thread: the
 // window thread.
 
-#include <QScrollArea>
 #include <functional>
 #include <string>
 #include <vector>
@@ -12,14 +11,14 @@
 #include "compute/dial.h"
 #include "model/document.h"
 #include "widgets/dialbinding.h"
+#include "widgets/downscroll.h"
 
 namespace counterpoint::widgets {
 
-class DialPanel : public QScrollArea {
+class DialPanel : public DownScroll {
     Q_OBJECT
   public:
     explicit DialPanel(model::Document& document, QWidget* parent = nullptr);
-    QSize minimumSizeHint() const override;
     QSize sizeHint() const override;
 
   private:

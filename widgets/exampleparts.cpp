@@ -12,12 +12,12 @@ QLabel* sentenceLabel(const char* name) {
     return label;
 }
 
-QPushButton* exampleButton(model::Document& document, const char* name, const QString& text, const QString& help,
-                           std::function<void()> run) {
+QPushButton* dialogButton(model::Document& document, const char* about, const char* name, const QString& text,
+                          const QString& help, std::function<void()> run) {
     auto* made = named(new QPushButton(text), name, help);
     made->setAutoDefault(false);
     QObject::connect(made, &QPushButton::clicked, made,
-                     [&document, run = std::move(run)] { attempt(document, run, "priors.fromExamples"); });
+                     [&document, about, run = std::move(run)] { attempt(document, run, about); });
     return made;
 }
 

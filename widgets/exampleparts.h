@@ -21,8 +21,8 @@ Field* named(Field* field, const char* name, const QString& help) {
     return field;
 }
 
-/// What `run` throws becomes a notice.
-QPushButton* exampleButton(model::Document& document, const char* name, const QString& text, const QString& help,
-                           std::function<void()> run);
+/// What `run` throws becomes a notice about the operation `about`.
+QPushButton* dialogButton(model::Document& document, const char* about, const char* name, const QString& text,
+                          const QString& help, std::function<void()> run);
 
 }  // namespace counterpoint::widgets

@@ -41,7 +41,7 @@ QWidget* ExamplesDialog::makeEnd() {
     auto* all = new QVBoxLayout(box);
     all->setContentsMargins(0, 0, 0, 0);
     const auto button = [this](const char* name, const QString& text, const QString& help, std::function<void()> run) {
-        return exampleButton(m_document, name, text, help, std::move(run));
+        return dialogButton(m_document, "priors.fromExamples", name, text, help, std::move(run));
     };
     auto *first = new QHBoxLayout, *last = new QHBoxLayout;
     m_estimate = button("examples.estimate", tr("Estimate quality"),

@@ -44,7 +44,7 @@ ExampleSets::ExampleSets(model::Document& document, ExamplesWork& work, QWidget*
 
 QPushButton* ExampleSets::button(const char* name, const QString& text, const QString& help,
                                  std::function<void()> run) {
-    return exampleButton(m_document, name, text, help, std::move(run));
+    return dialogButton(m_document, "priors.fromExamples", name, text, help, std::move(run));
 }
 
 QLayout* ExampleSets::makeTexts() {

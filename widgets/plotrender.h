@@ -29,7 +29,8 @@ struct FigureFile {
 /// The figure and, beside it, NAME.csv and NAME.json (for Csv: the table and the recipe).
 std::vector<FigureFile> figureFiles(const model::PlotData& plot, const model::FigureStyle& style, FigureFormat format,
                                     const std::filesystem::path& path);
-/// Each through the one atomic writer.
+/// Each through the one atomic writer. Error, and nothing is written, where a table or a recipe would take the place of
+/// a file that is of no figure.
 void writeFigureFiles(const std::vector<FigureFile>& files);
 
 void renderFigure(const model::PlotData& plot, const model::FigureStyle& style, FigureFormat format,

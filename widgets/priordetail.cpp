@@ -10,7 +10,6 @@
 #include <array>
 
 #include "compute/error.h"
-#include "compute/priors/mosteta.h"
 #include "model/bankids.h"
 #include "widgets/attempt.h"
 #include "widgets/icons.h"

@@ -208,9 +208,9 @@ void PriorsPanel::readBank() {
 
 void PriorsPanel::countRows() {
     const std::size_t shown = static_cast<std::size_t>(m_table.rowCount()), all = m_table.total();
-    m_count->setText(shown < all  ? tr("%1 of %2").arg(shown).arg(all)
-                     : all == 1 ? tr("1 prior")
-                                : tr("%1 priors").arg(all));
+    m_count->setText(shown < all ? tr("%1 of %2").arg(shown).arg(all)
+                     : all == 1  ? tr("1 prior")
+                                 : tr("%1 priors").arg(all));
     m_count->setToolTip(tr("Priors shown, and how many the bank has"));
     const bool loading = bank() >= 0 && !m_document.session().priors[static_cast<std::size_t>(bank())].content &&
                          m_document.bankProblem(static_cast<std::size_t>(bank())).empty();

@@ -7,7 +7,6 @@
 #include <limits>
 #include <numeric>
 
-#include "compute/priors/mosteta.h"
 #include "widgets/attempt.h"
 #include "widgets/numberfield.h"
 #include "widgets/palette.h"
@@ -266,7 +265,8 @@ bool PriorsTable::setData(const QModelIndex& at, const QVariant& value, int role
         }
         double number = 0;
         const bool eta = at.column() == EtaColumn;
-        const QString reason = NumberField::readNumber(given, eta ? -compute::kMostEta : 0, eta ? compute::kMostEta : 1, number);
+        const QString reason =
+            NumberField::readNumber(given, eta ? -compute::kMostEta : 0, eta ? compute::kMostEta : 1, number);
         if (!reason.isEmpty()) {
             m_document.notify(model::Notice::Level::Warning,
                               "Prior '" + changed.name + "', " + kHeads[static_cast<std::size_t>(at.column())].title +

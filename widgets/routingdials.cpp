@@ -4,7 +4,6 @@
 #include <QGridLayout>
 #include <QLineEdit>
 #include <QPushButton>
-#include <QScrollBar>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -43,25 +42,17 @@ bool isPublished(const OrderedJson& routing) { return asPublished(model::sourceR
 
 }  // namespace
 
-RoutingDials::RoutingDials(model::Document& document, QWidget* parent) : QScrollArea(parent), m_document(document) {
-    setObjectName(QStringLiteral("routingPanel"));
-    setFrameShape(QFrame::NoFrame);
-    setWidgetResizable(true);
-    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+RoutingDials::RoutingDials(model::Document& document, QWidget* parent)
+    : DownScroll("routingPanel", parent), m_document(document) {
     for (auto changed : {&model::Document::sessionChanged, &model::Document::statusChanged,
                          &model::Document::viewChanged, &model::Document::traceSelected})
         connect(&m_document, changed, this, &RoutingDials::refresh);
     refresh();
 }
 
-QSize RoutingDials::minimumSizeHint() const {  // it scrolls down, never sideways
-    return {widget()->minimumSizeHint().width() + verticalScrollBar()->sizeHint().width(),
-            QScrollArea::minimumSizeHint().height()};
-}
-
 void RoutingDials::showEvent(QShowEvent* event) {
     refresh();
-    QScrollArea::showEvent(event);
+    DownScroll::showEvent(event);
 }
 
 RoutingDials::Shape RoutingDials::shape() {
@@ -119,8 +110,9 @@ void RoutingDials::build() {
     int row = 0;
     if (m_shape.names.empty()) {
         say(*grid, row, QStringLiteral("routing.none"), [] {
-            return tr("No source of this session has routed experts. Add a mixture of experts (Mixtral, OLMoE, "
-                      "Qwen2-MoE or Qwen3-MoE), or a recording with router logits, to the rack.");
+            return tr(
+                "No source of this session has routed experts. Add a mixture of experts (Mixtral, OLMoE, "
+                "Qwen2-MoE or Qwen3-MoE), or a recording with router logits, to the rack.");
         });
     } else {
         addSources(*grid, row);

@@ -6,12 +6,12 @@
 // else stands in a source's "routing" stays. A source whose file asks for routing it cannot have is set to route as
 // published, which it needs before the session decodes. Children are named "routing.<id>". Thread: the window thread.
 
-#include <QScrollArea>
 #include <functional>
 #include <vector>
 
 #include "compute/dial.h"
 #include "model/document.h"
+#include "widgets/downscroll.h"
 
 class QComboBox;
 class QGridLayout;
@@ -20,12 +20,11 @@ namespace counterpoint::widgets {
 
 struct DialValue;
 
-class RoutingDials : public QScrollArea {
+class RoutingDials : public DownScroll {
     Q_OBJECT
   public:
     explicit RoutingDials(model::Document& document, QWidget* parent = nullptr);
     QSize sizeHint() const override { return {320, 420}; }
-    QSize minimumSizeHint() const override;
 
   protected:
     void showEvent(QShowEvent* event) override;

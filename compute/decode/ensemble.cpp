@@ -118,8 +118,8 @@ struct Ensemble::State {
     }
 
     /// One raw row, cut or widened to the vocabulary, ids without a token excluded, then log-softmax.
-    void toRow(const EnsembleMember& member, std::span<const float> raw, Position position,
-               std::vector<float>& row, const std::stop_token& stop) const {
+    void toRow(const EnsembleMember& member, std::span<const float> raw, Position position, std::vector<float>& row,
+               const std::stop_token& stop) const {
         row.assign(static_cast<std::size_t>(vocabulary), kExcluded);
         std::copy_n(raw.begin(), std::min(raw.size(), row.size()), row.begin());
         for (const TokenId hole : holes) row[static_cast<std::size_t>(hole)] = kExcluded;
@@ -311,8 +311,7 @@ Outcome Ensemble::forward(std::span<const TokenId> ids, Position firstRow, std::
                 const std::span<const RoutingRow> routing = source.routing();
                 for (std::size_t r = 0; r < wantedRows; ++r) {
                     RawRows& row = rows[first + r - plan.firstRow];
-                    state.toRow(h.member, logits.subspan(r * width, width), positionOf(first + r), row.rows[i],
-                                stop);
+                    state.toRow(h.member, logits.subspan(r * width, width), positionOf(first + r), row.rows[i], stop);
                     if (!routing.empty()) row.routing[i] = routing[first + r - at];
                 }
                 done += static_cast<std::int64_t>(end - at);

@@ -184,7 +184,8 @@ class Loader {
                                             pattern.substr(0, pattern.find('{')).substr(prefix.size())})
             if (name.starts_with(stem)) return std::strtoll(name.c_str() + stem.size(), nullptr, 10) >= layers;
         for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1))
-            if (computedWith.contains(name.substr(0, dot))) return false;  // something of a tensor that is computed with
+            if (computedWith.contains(name.substr(0, dot)))
+                return false;  // something of a tensor that is computed with
         const bool isModels = m_bare || !m_origin.names.empty() || name.starts_with(prefix);
         if (!isModels) return true;
         const std::string_view inner = std::string_view(name).substr(name.starts_with(prefix) ? prefix.size() : 0);

@@ -91,6 +91,11 @@ constexpr double kMostQuality = 0.99, kEtaCap = 4.59511985013459;  ///< log(0.99
 /// `override`: a session's; it goes before the prior's own `eta`.
 COUNTERPOINT_API Eta etaOf(const Prior& prior, std::optional<double> override = std::nullopt);
 
+/// What a bank or a session may state as η, in size, and how an entry beyond it is refused. With |Δ| up to kMostDelta
+/// and any number of priors the sum stays far from what a number holds.
+constexpr double kMostEta = 1e6;
+constexpr const char* kEtaExpected = "a number from -1000000 to 1000000, or null";
+
 /// |Δ| above it does not act: with any weight it stays a float32.
 constexpr double kMostDelta = 1e30;
 

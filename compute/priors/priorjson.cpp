@@ -7,7 +7,6 @@
 
 #include "compute/files/jsonreader.h"
 #include "compute/priors/bankparts.h"
-#include "compute/priors/mosteta.h"
 
 namespace counterpoint::compute {
 namespace {
@@ -171,10 +170,9 @@ Prior read(const OrderedJson& json, const std::string& where, UnknownKeys& unkno
     }
     if (const auto v = reader.takeNonNull("when")) prior.when = readContext(*v, where + ", \"when\"");
     if (const auto v = reader.takeNonNull("eta")) {
-        const char* expected = "a number from -1000000 to 1000000, or null";
-        if (!v->is_number()) throw reader.notANumber("eta", expected, *v);
+        if (!v->is_number()) throw reader.notANumber("eta", kEtaExpected, *v);
         prior.eta = v->get<double>();
-        if (!(std::abs(*prior.eta) <= kMostEta)) reader.fail("eta", expected, *v);
+        if (!(std::abs(*prior.eta) <= kMostEta)) reader.fail("eta", kEtaExpected, *v);
     }
     reader.boolean("enabled", prior.enabled);
     reader.string("source", prior.source);

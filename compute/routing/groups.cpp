@@ -160,7 +160,8 @@ Layout layoutOf(const Coupling& coupling, Position positions) {
         const GroupIndex last = groupAt(coupling.groups, positions - 1).group;
         std::vector<std::optional<Paired>> pairs(static_cast<std::size_t>(last) + 1);
         if (!coupling.pairs)
-            for (GroupIndex group = 0; group <= last; ++group) pairs[static_cast<std::size_t>(group)] = pairOf(coupling, group);
+            for (GroupIndex group = 0; group <= last; ++group)
+                pairs[static_cast<std::size_t>(group)] = pairOf(coupling, group);
         for (std::size_t i = 0; coupling.pairs && i < coupling.pairs->size(); ++i)
             for (const GroupIndex group : (*coupling.pairs)[i])
                 if (group <= last) pairs[static_cast<std::size_t>(group)] = Paired{i, (*coupling.pairs)[i]};

@@ -6,8 +6,8 @@
 #include "compute/error.h"
 #include "compute/printable.h"
 #include "model/banks.h"
-#include "model/driftwithout.h"
 #include "model/diagnostics/families.h"
+#include "model/driftwithout.h"
 #include "model/shownnumber.h"
 
 namespace counterpoint::model {
@@ -33,9 +33,9 @@ std::string whyIdle(const PriorSet::Member& prior) {
 }
 
 bool matched(const Step& step, const PriorSet::Member& prior) {
-    return std::any_of(
-        step.matchedPriors.begin(), step.matchedPriors.end(),
-        [&](const compute::PriorName& name) { return name.bank == prior.bank && name.name == prior.prior->name; });
+    return std::any_of(step.matchedPriors.begin(), step.matchedPriors.end(), [&](const compute::PriorName& name) {
+        return name.bank == prior.bank && name.name == prior.prior->name;
+    });
 }
 
 double addedTo(const Trace& trace, const PriorSet::Member& prior, TokenId token) {

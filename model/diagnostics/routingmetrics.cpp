@@ -55,19 +55,22 @@ double plainDistinct(const compute::DeterministicRouting& routing, std::size_t e
     return static_cast<double>(std::count(seen.begin(), seen.end(), 1));
 }
 
+/// The view of a diagnostic that needs the estimates under the dials.
+RoutingView estimatesView(const Trace& trace, const View& view, const char* xTitle, const char* yTitle) {
+    RoutingView shown = routingView(trace, view, xTitle, yTitle);
+    if (!shown.nothing() && !shown.picture->coupled) shown.plot.empty = kOnItsWay;
+    return shown;
+}
+
 void addCategory(PlotData& plot, std::string name) { plot.x.categories.push_back(std::move(name)); }
 
 }  // namespace
 
 PlotData routingCoherence(const Trace& trace, const View& view) {
-    RoutingView shown = routingView(trace, view, "ρ or α", "Jaccard");
+    RoutingView shown = estimatesView(trace, view, "ρ or α", "Jaccard");
     PlotData& plot = shown.plot;
     if (shown.nothing()) return plot;
     const RoutingPicture& picture = *shown.picture;
-    if (!picture.coupled) {
-        plot.empty = kOnItsWay;
-        return plot;
-    }
     const MetricEstimates& now = picture.coupled->layers[shown.layer].metrics;
     const auto add = [&](Series series) {
         if (!series.x.empty()) plot.series.push_back(std::move(series));
@@ -85,14 +88,10 @@ PlotData routingCoherence(const Trace& trace, const View& view) {
 }
 
 PlotData routingDistinct(const Trace& trace, const View& view) {
-    RoutingView shown = routingView(trace, view, "Group", "Distinct experts");
+    RoutingView shown = estimatesView(trace, view, "Group", "Distinct experts");
     PlotData& plot = shown.plot;
     if (shown.nothing()) return plot;
     const RoutingPicture& picture = *shown.picture;
-    if (!picture.coupled) {
-        plot.empty = kOnItsWay;
-        return plot;
-    }
     const compute::Layout layout = layoutOf(picture);
     const auto experts = static_cast<std::size_t>(picture.routers.experts);
     const auto chosen = static_cast<std::size_t>(picture.routers.chosen);
@@ -118,14 +117,10 @@ PlotData routingDistinct(const Trace& trace, const View& view) {
 }
 
 PlotData routingLoad(const Trace& trace, const View& view) {
-    RoutingView shown = routingView(trace, view, "Expert", "Selections");
+    RoutingView shown = estimatesView(trace, view, "Expert", "Selections");
     PlotData& plot = shown.plot;
     if (shown.nothing()) return plot;
     const RoutingPicture& picture = *shown.picture;
-    if (!picture.coupled) {
-        plot.empty = kOnItsWay;
-        return plot;
-    }
     const auto experts = static_cast<std::size_t>(picture.routers.experts);
     const compute::LayerEstimates& coupled = picture.coupled->layers[shown.layer];
     const auto capacity = compute::capacityOf(picture.of.capacity, picture.of.positions, experts,
@@ -153,14 +148,10 @@ PlotData routingLoad(const Trace& trace, const View& view) {
 }
 
 PlotData routingVariance(const Trace& trace, const View& view) {
-    RoutingView shown = routingView(trace, view, "Noise", "Variance of the load");
+    RoutingView shown = estimatesView(trace, view, "Noise", "Variance of the load");
     PlotData& plot = shown.plot;
     if (shown.nothing()) return plot;
     const RoutingPicture& picture = *shown.picture;
-    if (!picture.coupled) {
-        plot.empty = kOnItsWay;
-        return plot;
-    }
     Series bars = named("Σ_e Var N_e", SeriesKind::Bars, kCoupledColour);
     const auto add = [&](const char* name, int colour, const Estimate& estimate) {
         push(bars, static_cast<double>(bars.x.size()), estimate);
@@ -178,14 +169,10 @@ PlotData routingVariance(const Trace& trace, const View& view) {
 }
 
 PlotData routingOverflow(const Trace& trace, const View& view) {
-    RoutingView shown = routingView(trace, view, "Capacity factor c", "Selections beyond capacity");
+    RoutingView shown = estimatesView(trace, view, "Capacity factor c", "Selections beyond capacity");
     PlotData& plot = shown.plot;
     if (shown.nothing()) return plot;
     const RoutingPicture& picture = *shown.picture;
-    if (!picture.coupled) {
-        plot.empty = kOnItsWay;
-        return plot;
-    }
     const compute::LayerEstimates& coupled = picture.coupled->layers[shown.layer];
     const compute::DeterministicRouting& routing = (*picture.deterministic)[shown.layer];
     Series with = named("coupled", SeriesKind::Line, kCoupledColour);

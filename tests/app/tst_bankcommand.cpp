@@ -3,35 +3,12 @@
 
 #include <QFileInfo>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
-#include "model/bankcompress.h"
-#include "model/opensession.h"
-#include "model/runner.h"
-#include "tests/app/program.h"
-#include "tests/support/toyrecording.h"
+#include "tests/app/bankcalls.h"
 
 using namespace counterpoint::tests;
-using Json = nlohmann::ordered_json;
 
 namespace {
-
-/// Ids from `from` on with alternating signs.
-Json deltas(int from, int n, double magnitude) {
-    Json out = Json::object();
-    for (int i = 0; i < n; ++i) out[std::to_string(from + i)] = i % 2 == 0 ? magnitude : -magnitude;
-    return out;
-}
-
-Json bankOf(const Json& priors) { return {{"format", "counterpoint.bank/1"}, {"name", "a bank"}, {"priors", priors}}; }
-
-Json idsBank() {
-    Json uneven = {{"1", 1.0}, {"2", -3.0}};
-    return bankOf({{{"name", "even"}, {"quality", 0.75}, {"delta", deltas(10, 20, 0.5)}},
-                   {{"name", "uneven"}, {"quality", 0.999}, {"task", "math"}, {"delta", uneven}},
-                   {{"name", "as even"}, {"quality", 0.6}, {"delta", deltas(10, 20, 1)}},
-                   {{"name", "certain"}, {"quality", 1}, {"task", "other"}, {"delta", deltas(100, 5, 1)}}});
-}
 
 QStringList keysOf(const Json& object) {
     QStringList keys;
@@ -41,35 +18,8 @@ QStringList keysOf(const Json& object) {
 
 }  // namespace
 
-class TestBankCommand : public QObject {
+class TestBankCommand : public QObject, BankCalls {
     Q_OBJECT
-    QTemporaryDir m_scratch;
-    QString path(const char* name) const { return m_scratch.filePath(QString::fromLatin1(name)); }
-    QString written(const char* name, const Json& bank) const {
-        write(path(name), QByteArray::fromStdString(bank.dump(1)));
-        return path(name);
-    }
-    static Finished bank(const QStringList& words) { return runProgram(QStringList{QStringLiteral("bank")} + words); }
-    static Finished report(const QString& file, const QStringList& more = {}) {
-        return bank(QStringList{QStringLiteral("report"), file} + more);
-    }
-    static Finished compress(const QString& file, const QString& out, const QStringList& more = {}) {
-        return bank(QStringList{QStringLiteral("compress"), file, QStringLiteral("--out"), out} + more);
-    }
-    /// A recording of eight rows and a session that uses `bank` on it; overrides as JSON.
-    QString session(const char* bank, const Json& more = Json::object()) const {
-        ToyRecording({1, 5, 3, 7, 2, 5, 3, 8}, 120, {"base"}).write(path("r.safetensors").toStdString());
-        Json entry = {{"bank", bank}};
-        entry.update(more);
-        const Json session = {{"format", "counterpoint.session/1"},
-                              {"mode", "score"},
-                              {"prompt", ""},
-                              {"base", {{"name", "base"}, {"path", "r.safetensors"}, {"source", "base"}}},
-                              {"priors", Json::array({entry})}};
-        return written("s.session.json", session);
-    }
-    static QStringList demoTokenizer() { return {QStringLiteral("--tokenizer"), inCheckout("resources/demo/base")}; }
-
   private Q_SLOTS:
     void init() { failOnAnyWarning(); }
 
@@ -203,96 +153,6 @@ class TestBankCommand : public QObject {
         const Finished third = compress(file, path("d3.bank.json"), {QStringLiteral("--level=3")});
         COMPARE_CODE(third, 0);
         QCOMPARE(Json::parse(third.out.toStdString())["levels"].size(), std::size_t(4));
-    }
-
-    // KL of every level on a session, and the same bank as without one: what the window's report says of the same
-    // trace.
-    void measuresOnASession() {
-        const QString file = written("s.bank.json", idsBank()), out = path("s2.bank.safetensors");
-        const QStringList on{QStringLiteral("--session"), session("s.bank.json"), QStringLiteral("--level=3")};
-        const Finished plain = compress(file, path("s1.bank.safetensors"), {QStringLiteral("--level=3")});
-        const Finished finished = compress(file, out, on);
-        COMPARE_CODE(finished, 0);
-        QCOMPARE(contents(out), contents(path("s1.bank.safetensors")));
-        const Json json = Json::parse(finished.out.toStdString()), without = Json::parse(plain.out.toStdString());
-        std::vector<std::string> warnings;
-        const auto run = counterpoint::model::runSession(
-            counterpoint::model::openSession(path("s.session.json").toStdString(), warnings), {});
-        const auto input = counterpoint::model::compressionInput(run.trace.session, 0, &run.trace, nullptr);
-        const auto report = counterpoint::model::compressionReport(input).value();
-        QVERIFY(json["trace"]["positions"] == Json(8) && json["trace"]["matched"] == Json(8));
-        QCOMPARE(json["trace"]["session"].get<std::string>(), path("s.session.json").toStdString());
-        QCOMPARE(json["levels"].size(), std::size_t(4));
-        for (std::size_t level = 0; level < 4; ++level) {
-            Json one = json["levels"][level];
-            const auto& wanted = report.levels[level].onTrace.value();
-            const auto same = [&](const char* key, const counterpoint::model::MeanAndMost& value) {
-                return one[key]["mean"].get<double>() == value.mean && one[key]["max"].get<double>() == value.most;
-            };
-            QVERIFY(same("kl", wanted.kl) && same("norm_bound", wanted.normBound) &&
-                    same("range_bound", wanted.rangeBound));
-            for (const char* of : {"mean", "max"}) {
-                QVERIFY((one["kl"][of].get<double>() > 0) == (level > 0));
-                QVERIFY(one["kl"][of].get<double>() <= one["norm_bound"][of].get<double>());
-                QVERIFY(one["kl"][of].get<double>() <= one["range_bound"][of].get<double>());
-            }
-            for (const char* key : {"kl", "norm_bound", "range_bound"}) {
-                one.erase(key);
-                QVERIFY(!without["levels"][level].contains(key));
-            }
-            QVERIFY(one == without["levels"][level]);  // all else is the same
-        }
-        QVERIFY(!without.contains("trace"));
-        // R9's d of "uneven" alone, ±1 under the capped η and τ = 0.7.
-        const double d = std::log(0.99 / 0.01) / 0.7;
-        QVERIFY(std::abs(json["levels"][1]["range_bound"]["max"].get<double>() - d * d / 8) < 1e-9 * d * d);
-        QVERIFY(std::abs(json["levels"][1]["norm_bound"]["max"].get<double>() - d * d / 2) < 1e-9 * d * d);
-    }
-
-    void withTheSessionsOverrides() {
-        const QString file = written("v.bank.json", idsBank()), out = path("v.bank.safetensors");
-        const Json off = {{"overrides", {{"even", {{"enabled", false}}}}}};
-        const Finished finished = compress(file, out, {QStringLiteral("--session"), session("v.bank.json", off)});
-        COMPARE_CODE(finished, 0);
-        QVERIFY2(finished.err.contains("overrides"), finished.err.constData());
-        QVERIFY(Json::parse(finished.out.toStdString())["levels"][2]["merged"].empty());
-        const Json priors = Json::parse(report(out).out.toStdString())["priors"];
-        QVERIFY(priors[0]["enabled"] == Json(false) && priors[2]["enabled"] == Json(true));
-    }
-
-    void sessionsThatCannotMeasure() {
-        const QString file = written("w.bank.json", idsBank()), out = path("w.bank.safetensors");
-        written("x.bank.json", idsBank());
-        const auto refused = [&](const QString& session, const QByteArray& said, int code = 1,
-                                 const QStringList& more = {}) {
-            const Finished finished = compress(file, out, QStringList{QStringLiteral("--session"), session} + more);
-            COMPARE_CODE(finished, code);
-            QCOMPARE(finished.errorLines(), 1);
-            QVERIFY2(finished.err.contains(said) && finished.out.isEmpty(), finished.err.constData());
-            QVERIFY(!QFileInfo::exists(out));
-        };
-        refused(session("x.bank.json"), "does not use the bank");
-        refused(session("w.bank.json", {{"enabled", false}}), "is off in this session");
-        refused(session("w.bank.json", {{"weight", 0}}), "is off in this session");
-        refused(path("none.session.json"), "none.session.json");
-        // Before anything is decoded: a bank that is not there, a folder to write in that is not.
-        const QStringList on{QStringLiteral("--session"), session("w.bank.json")};
-        const Finished none = compress(path("none.bank.json"), out, on),
-                       nowhere = compress(file, path("no/w.bank.json"), on);
-        COMPARE_CODE(none, 1);
-        QVERIFY2(none.err.contains("none.bank.json: ") && none.err.contains("no such file"), none.err.constData());
-        COMPARE_CODE(nowhere, 1);
-        QVERIFY2(nowhere.err.contains("give --out a folder that is there"), nowhere.err.constData());
-        refused(session("w.bank.json"), "leave --tokenizer out", 2, demoTokenizer());
-        // Nothing that the session is made of is written over.
-        const QString own = session("w.bank.json");
-        for (const auto& [over, says] :
-             {std::pair(own, "the session itself"), std::pair(path("r.safetensors"), "a source of")}) {
-            const QByteArray before = contents(over);
-            const Finished lost = compress(file, over, {QStringLiteral("--session"), own});
-            COMPARE_CODE(lost, 2);
-            QVERIFY2(lost.err.contains(says) && contents(over) == before, lost.err.constData());
-        }
     }
 
     void textsWithAndWithoutTokenizer() {

@@ -1,9 +1,9 @@
 // Every row and option of the table of architectures against the logits that transformers gives for the same toy model
 // (tests/data/architectures, made by make.py), on the processor's own path and on the device's, in float32 and
 // bfloat16; and that a text may be fed in any pieces. HAZARDS A9, A11, A12, A13.
-
 #include <functional>
 #include <set>
+#include <tuple>
 
 #include "compute/network/architectures.h"
 #include "compute/sources/modules.h"
@@ -60,14 +60,11 @@ class TestArchitectures : public QObject, tests::Scratch {
             const QString n = QString::fromStdString(name);
             // gelu and its tanh form are 9e-5 apart in these models
             const double wide = name.starts_with("gpt") ? 3e-5 : 2e-4;
-            QTest::addRow("%s", name.c_str()) << n << "float32"
-                                              << "cpu" << wide;
-            QTest::addRow("%s, bfloat16", name.c_str()) << n << "bfloat16"
-                                                        << "cpu" << wide;
-            QTest::addRow("%s, ATen", name.c_str()) << n << "float32"
-                                                    << "cpu-aten" << wide;
-            QTest::addRow("%s, ATen, bfloat16", name.c_str()) << n << "bfloat16"
-                                                              << "cpu-aten" << 2e-2;
+            using Way = std::tuple<const char*, const char*, const char*, double>;
+            for (const auto& [also, dtype, device, bound] :
+                 {Way("", "float32", "cpu", wide), Way(", bfloat16", "bfloat16", "cpu", wide),
+                  Way(", ATen", "float32", "cpu-aten", wide), Way(", ATen, bfloat16", "bfloat16", "cpu-aten", 2e-2)})
+                QTest::addRow("%s%s", name.c_str(), also) << n << dtype << device << bound;
         }
     }
     void goldenLogits() {

@@ -55,24 +55,9 @@ class TestGgufTokenizer : public QObject, Scratch {
                                                const std::function<void(GgufWriter&)>& more = {}) const {
         return openGgufTokenizer(*written(tokens, more));
     }
-    /// tokenizer.json's vocabulary and merges as a GGUF of the byte-level kind.
+    /// The same as a GGUF of the byte-level kind.
     std::shared_ptr<const Tokenizer> ofJson(const std::filesystem::path& file, const std::string& pre) const {
-        const Json json = readJson(file);
-        GgufTokens t;
-        t.model = "gpt2";
-        t.pre = pre;
-        const auto set = [&t](std::size_t id, const std::string& piece, std::int32_t kind) {
-            if (id >= t.tokens.size()) t.tokens.resize(id + 1), t.kinds.resize(id + 1, GgufTokens::kUnused);
-            t.tokens[id] = piece;
-            t.kinds[id] = kind;
-        };
-        for (const auto& [piece, id] : json["model"]["vocab"].items()) set(id, piece, GgufTokens::kNormal);
-        for (const Json& added : json["added_tokens"])
-            set(added["id"], added["content"], added["special"] ? GgufTokens::kControl : GgufTokens::kUserDefined);
-        for (const Json& merge : json["model"]["merges"])
-            t.merges.push_back(merge.is_string() ? merge.get<std::string>()
-                                                 : merge[0].get<std::string>() + " " + merge[1].get<std::string>());
-        return tokenizer(t);
+        return tokenizer(byteLevelTokens(readJson(file), pre));
     }
     void compareOnRandomTexts(const Tokenizer& a, const Tokenizer& b, int count) const {
         std::mt19937 random(3);

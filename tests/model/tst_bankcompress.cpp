@@ -312,7 +312,7 @@ class TestBankCompress : public QObject, Scratch {
         const Decoding before = scored.trace.session.decoding;
         const std::function<void(Decoding&)> dials[] = {
             [](Decoding& d) { d.temperature = 0.9; }, [](Decoding& d) { d.floor = 12; },
-            [](Decoding& d) { d.topK = 5; },          [](Decoding& d) { d.klBudget = 0.5; },
+            [](Decoding& d) { d.topK = 5; }, [](Decoding& d) { d.klBudget = 0.5; },
             [](Decoding& d) { d.eosPolicy = compute::EosPolicy::Base; }};
         for (const auto& turn : dials) {
             turn(scored.trace.session.decoding);

@@ -3,7 +3,7 @@
 
 #include "compute/error.h"
 #include "model/bankids.h"
-#include "tests/support/banks.h"
+#include "tests/support/banksession.h"
 #include "tests/support/fakesource.h"
 #include "tests/support/fixture.h"
 #include "tests/support/scratch.h"
@@ -13,14 +13,6 @@ using namespace counterpoint::model;
 using namespace counterpoint::tests;
 
 namespace {
-
-Session sessionOf(compute::Bank bank) {
-    Session s;
-    s.priors.resize(1);
-    s.priors[0].bank = "b.bank.json";
-    s.priors[0].content = std::make_shared<const compute::Bank>(std::move(bank));
-    return s;
-}
 
 compute::Prior onText(const char* text, compute::Policy policy) {
     compute::Prior p = prior("text", {});

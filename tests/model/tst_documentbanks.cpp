@@ -108,7 +108,8 @@ class TestDocumentBanks : public QObject {
         QVERIFY(!doc.bankModified(0));
     }
 
-    /// The prior that is looked at gets its drift of every position, again after a dial was moved; not while it decodes.
+    /// The prior that is looked at gets its drift of every position, again after a dial was moved; not while it
+    /// decodes.
     void driftWithoutThePriorLookedAt() {
         const Folder folder;
         Document doc(nullptr, opener(three()));

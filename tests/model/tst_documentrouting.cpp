@@ -3,7 +3,6 @@
 // of.
 
 #include <QSignalSpy>
-
 #include <QTemporaryDir>
 
 #include "compute/error.h"

@@ -60,8 +60,10 @@ class TestPriorDiagnostics : public QObject {
                 QVERIFY(std::isnan(plot.series[1].y[i]));
                 continue;
             }
-            const double wanted = here ? withAndWithout(trace, prior, step.position, 3).without : step.diagnostics.drift;
-            QVERIFY2(std::abs(plot.series[1].y[i] - wanted) < 1e-6 * (1 + std::abs(wanted)), qPrintable(QString::number(i)));
+            const double wanted =
+                here ? withAndWithout(trace, prior, step.position, 3).without : step.diagnostics.drift;
+            QVERIFY2(std::abs(plot.series[1].y[i] - wanted) < 1e-6 * (1 + std::abs(wanted)),
+                     qPrintable(QString::number(i)));
         }
         QVERIFY(isOf(trace.driftWithout.get(), trace, prior));
         trace.steps[1] = std::make_shared<compute::Step>(*trace.steps[1]);  // composed again
@@ -69,7 +71,8 @@ class TestPriorDiagnostics : public QObject {
         QCOMPARE(row.make(trace, nudged(1)).series.size(), std::size_t{2});
         std::stop_source stop;
         stop.request_stop();
-        QVERIFY(driftWithout(driftQuestion(trace, prior), [] {}, stop.get_token()) == nullptr);
+        QVERIFY(driftWithout(
+                    driftQuestion(trace, prior), [] {}, stop.get_token()) == nullptr);
     }
 
     /// Two banks with a prior of one name: each is shown where it matched itself.

@@ -236,7 +236,8 @@ class TestPriors : public QObject {
         QTest::addColumn<QByteArray>("says");
         QTest::newRow("no object") << QByteArray(R"({"always":3})") << QByteArray("an object");
         QTest::newRow("eta is text") << QByteArray(R"({"always":{"eta":"much"}})") << QByteArray("\"eta\"");
-        QTest::newRow("eta is infinite") << QByteArray(R"({"always":{"eta":"inf"}})") << QByteArray("a number from -1000000");
+        QTest::newRow("eta is infinite") << QByteArray(R"({"always":{"eta":"inf"}})")
+                                         << QByteArray("a number from -1000000");
         QTest::newRow("enabled is a number") << QByteArray(R"({"always":{"enabled":1}})") << QByteArray("true, false");
     }
     void badOverrides() {

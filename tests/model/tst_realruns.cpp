@@ -126,8 +126,8 @@ class TestRealRuns : public QObject {
         const RunResult plain = runSession(s, {});
         writeRun(plain, folder("plain"), {});
         QCOMPARE(compute::readJson(folder("plain") / "summary.json")["law"].get<std::string>(), std::string("exact"));
-        QVERIFY(plain.trace.tokens != result.trace.tokens ||
-                plain.trace.steps.front()->routing.at(0)->experts != result.trace.steps.front()->routing.at(0)->experts);
+        QVERIFY(plain.trace.tokens != result.trace.tokens || plain.trace.steps.front()->routing.at(0)->experts !=
+                                                                 result.trace.steps.front()->routing.at(0)->experts);
     }
 
     /// Groups by sentences and switched experts: step by step, read at once and replayed a text goes the same ways, in

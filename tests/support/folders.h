@@ -1,6 +1,6 @@
 #pragma once
-// The checkout and the folder it was built in. Functions and not macros: a test is then the same text in every checkout, and
-// ccache knows it again.
+// The checkout and the folder it was built in. Functions and not macros: a test is then the same text in every
+// checkout, and ccache knows it again.
 
 #include <filesystem>
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "compute/files/json.h"
 #include "tests/support/ggufwriter.h"
 
 namespace counterpoint::tests {
@@ -35,5 +36,24 @@ struct GgufTokens {
         if (!merges.empty()) to.texts("tokenizer.ggml.merges", merges);
     }
 };
+
+/// The vocabulary and merges of a tokenizer.json, of the byte-level kind.
+inline GgufTokens byteLevelTokens(const compute::Json& json, const std::string& pre) {
+    GgufTokens t;
+    t.model = "gpt2";
+    t.pre = pre;
+    const auto set = [&t](std::size_t id, const std::string& piece, std::int32_t kind) {
+        if (id >= t.tokens.size()) t.tokens.resize(id + 1), t.kinds.resize(id + 1, GgufTokens::kUnused);
+        t.tokens[id] = piece;
+        t.kinds[id] = kind;
+    };
+    for (const auto& [piece, id] : json["model"]["vocab"].items()) set(id, piece, GgufTokens::kNormal);
+    for (const compute::Json& added : json["added_tokens"])
+        set(added["id"], added["content"], added["special"] ? GgufTokens::kControl : GgufTokens::kUserDefined);
+    for (const compute::Json& merge : json["model"]["merges"])
+        t.merges.push_back(merge.is_string() ? merge.get<std::string>()
+                                             : merge[0].get<std::string>() + " " + merge[1].get<std::string>());
+    return t;
+}
 
 }  // namespace counterpoint::tests

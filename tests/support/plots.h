@@ -132,7 +132,8 @@ inline model::PlotData heatPlot(std::size_t rows, std::size_t columns, bool dive
     for (std::size_t r = 0; r < rows; ++r) {
         heat.rowNames.push_back(std::to_string(r));
         for (std::size_t c = 0; c < columns; ++c) {
-            heat.values.push_back(static_cast<float>(0.5 + 0.5 * std::sin(static_cast<double>(r) * 0.7 + static_cast<double>(c) * 0.11)));
+            heat.values.push_back(
+                static_cast<float>(0.5 + 0.5 * std::sin(static_cast<double>(r) * 0.7 + static_cast<double>(c) * 0.11)));
             heat.marked.push_back((r + c / 3) % rows < 2);
         }
     }

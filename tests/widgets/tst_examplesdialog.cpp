@@ -120,7 +120,7 @@ class TestExamplesDialog : public QObject, Scratch {
         o.candidates().item(o.rowOf(letter('a')), 0)->setCheckState(Qt::Unchecked);
         QVERIFY2(o.said("examples.confidence").startsWith(one), qPrintable(o.said("examples.confidence")));
         o.candidates().item(o.rowOf(letter('z')), 0)->setCheckState(Qt::Checked);
-        const double third = (1 + 1.0 / 3) / 2; 
+        const double third = (1 + 1.0 / 3) / 2;
         QVERIFY2(o.said("examples.confidence").startsWith("Confidence c = " + formatNumber(third) + ":"),
                  qPrintable(o.said("examples.confidence")));
         o.find<QComboBox>("examples.delta").setCurrentIndex(1);

@@ -3,6 +3,7 @@
 #include "tests/support/fixture.h"
 #include "tests/support/plots.h"
 #include "compute/error.h"
+#include "compute/files/atomicfile.h"
 #include "widgets/plotrender.h"
 
 #include <QApplication>
@@ -270,6 +271,38 @@ class TestPlotRender : public QObject {
         const QByteArray json = bytesOf(folder.filePath("drift.json"));
         model::fromJson(compute::OrderedJson::parse(json.constData()), "drift.json", again, style);
         QCOMPARE(drawFigure(again, style, FigureFormat::Svg), drawFigure(plot, kStyle, FigureFormat::Svg));
+    }
+
+    /// The dialog asked about the figure's name alone: a session or a table of the same name stays what it is.
+    void nothingElseIsWrittenOver_data() {
+        QTest::addColumn<QString>("there");
+        QTest::addColumn<QString>("says");
+        QTest::newRow("a session") << "own.json"
+                                   << "the figure's own recipe would take its place";
+        QTest::newRow("a table") << "own.csv"
+                                 << "the figure's own table would take its place";
+    }
+    void nothingElseIsWrittenOver() {
+        QFETCH(QString, there);
+        QFETCH(QString, says);
+        const std::filesystem::path target = path("own.pdf").toStdString();
+        const QByteArray mine = "{\"format\":\"counterpoint.session/1\"}";
+        for (const char* name : {"own.pdf", "own.csv", "own.json"}) QFile::remove(path(name));
+        compute::writeFile(path(qPrintable(there)).toStdString(), mine.toStdString());
+        std::string said;
+        try {
+            renderFigure(tests::tracePlot(60), kStyle, FigureFormat::Pdf, target);
+        } catch (const compute::Error& error) {
+            said = error.sentence();
+        }
+        QVERIFY2(QString::fromStdString(said).contains(says) && QString::fromStdString(said).contains(there),
+                 said.c_str());
+        QCOMPARE(bytesOf(path(qPrintable(there))), mine);
+        QVERIFY(!std::filesystem::exists(target));
+        QVERIFY(QFile::remove(path(qPrintable(there))));
+        renderFigure(tests::tracePlot(60), kStyle, FigureFormat::Pdf, target);
+        renderFigure(tests::tracePlot(50), kStyle, FigureFormat::Pdf, target);  // its own it does write over
+        QCOMPARE(bytesOf(path("own.csv")), QByteArray::fromStdString(model::toCsv(tests::tracePlot(50))));
     }
 
     void nothingToDrawIsSaidAndNoFileIsMade() {

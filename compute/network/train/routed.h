@@ -1,10 +1,11 @@
 #pragma once
 // The feed-forward part of a training layer: one expert, or routed experts by R12's law, with R11's independent noise
 // where the pass asks for it.
-//   ℓ = x·Rᵀ;  S_t = ordered Top-K of ℓ_t + γ_t;  out_t = Σ_{e∈S_t} softmax(ℓ_t over S_t)_e · D_e(silu(G_e x_t)·U_e
-//   x_t) balance (Switch, arXiv 2101.03961): E·Σ_e f_e·P_e, f_e the share of all N·K choices that fell on e, P_e the
-//   mean of softmax(ℓ_t)_e; 1 where both are even. The gradient goes through the weights and P; choices and f have
-//   none.
+//   ℓ = x·Rᵀ;  S_t = ordered Top-K of ℓ_t + γ_t
+//   out_t = Σ_{e∈S_t} softmax(ℓ_t over S_t)_e · D_e(silu(G_e x_t)·U_e x_t)
+//   balance = E·Σ_e f_e·P_e (Switch, arXiv 2101.03961)
+// f_e the share of all N·K choices that fell on e, P_e the mean of softmax(ℓ_t)_e; it is 1 where both are even. The
+// gradient goes through the weights and P; choices and f have none.
 // Choice and noise are compute/routing's, of the logits in float32; a position's address is its place in the batch.
 // Shapes: x [B,T,C]; ℓ [N,E], N = B·T. The rows of an expert are one matrix product. Thread: one owner. Errors: those
 // of topk.h.
