@@ -2,6 +2,7 @@
 
 #include <QHashSeed>
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -30,6 +31,7 @@ int main(int argc, char** argv) {
         return fail(1, std::string("libcompute.so belongs to another build of the program (expected ") +
                            COUNTERPOINT_STAMP + ", found " + counterpoint::compute::stamp() +
                            "); build program and library together.");
+    std::signal(SIGXFSZ, SIG_IGN);            // a limit on the size of files is then said as any other failure to write
     QHashSeed::setDeterministicGlobalSeed();  // equal figures need equal hash order; must precede every QHash
     const std::vector<std::string> given(argv + std::min(argc, 1), argv + argc);
     int code = 0;

@@ -24,6 +24,8 @@ inline std::string reason(int error) {
             return "the disk is full";
         case EFBIG:
             return "the file would grow over the allowed size";
+        case EFBIG:
+            return "raise the limit on the size of files (ulimit -f), or write somewhere else";
         case EROFS:
             return "the file system is read-only";
         case EISDIR:

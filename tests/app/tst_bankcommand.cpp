@@ -287,6 +287,22 @@ class TestBankCommand : public QObject, BankCalls {
         }
     }
 
+    /// A limit on the size of files fails as a full disk does, and does not end the program by its signal.
+    void aLimitOnFilesIsSaid() {
+        const QString file = written("limit.bank.json", idsBank()), out = path("limit.bank.safetensors");
+        QProcess process;
+        process.setProcessEnvironment(bareEnvironment());
+        process.start(QStringLiteral("bash"), {QStringLiteral("-c"), QStringLiteral("ulimit -f 0; exec \"$@\""),
+                                               QStringLiteral("bash"), programPath(), QStringLiteral("bank"),
+                                               QStringLiteral("compress"), file, QStringLiteral("--out"), out});
+        QVERIFY(process.waitForFinished(300'000));
+        const QByteArray said = process.readAllStandardError();
+        QVERIFY2(process.exitStatus() == QProcess::NormalExit && process.exitCode() == 1, said.constData());
+        QVERIFY2(said.contains("limit.bank.safetensors") && said.contains("raise the limit on the size of files"),
+                 said.constData());
+        QVERIFY(!QFileInfo::exists(out));
+    }
+
     void neverOverTheBankItself() {
         const QString file = written("h.bank.json", idsBank());
         QVERIFY(QFile::link(file, path("link.bank.json")));
