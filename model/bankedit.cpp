@@ -7,6 +7,7 @@
 
 #include "compute/error.h"
 #include "compute/priors/hierarchy.h"
+#include "compute/text/pattern.h"
 #include "model/priornames.h"
 
 namespace counterpoint::model {
@@ -155,6 +156,30 @@ Session withDuplicates(Session session, std::size_t bank, std::span<const std::s
     }
     changed.priors.insert(changed.priors.begin() + static_cast<std::ptrdiff_t>(indices.back() + 1), copies.begin(),
                           copies.end());
+    put(session, bank, std::move(changed));
+    return session;
+}
+
+Session withFeature(Session session, std::size_t bank, compute::Feature feature) {
+    Bank changed = bankAt(session, bank);
+    const std::string where = "feature '" + feature.name + "'";
+    const auto refuse = [&](const char* what, const char* advice) {
+        throw Error({.where = where, .what = what, .expected = {}, .found = {}, .advice = advice, .details = {}});
+    };
+    if (feature.name.empty()) refuse("a feature needs a name", "choose one");
+    for (const auto& [key, pattern] : {std::pair("open", &feature.open), std::pair("close", &feature.close)}) {
+        if (pattern->empty()) refuse("a feature needs a pattern that opens and one that closes it", "write both");
+        (void)compute::Pattern(*pattern, where + ", \"" + key + '"');
+    }
+    const auto there = std::ranges::find(changed.features, feature.name, &compute::Feature::name);
+    const auto aside = changed.unknown.find("features");
+    if (there != changed.features.end())
+        *there = std::move(feature);
+    else if (aside != changed.unknown.end() && aside->contains(feature.name))
+        refuse("the bank's file has a feature of that name, which could not be read and is kept as it is",
+               "choose another name");
+    else
+        changed.features.push_back(std::move(feature));
     put(session, bank, std::move(changed));
     return session;
 }

@@ -49,6 +49,10 @@ Session withSwitches(Session session, std::size_t bank, const std::vector<bool>&
 /// Which priors of a bank are on in the session.
 std::vector<bool> switchesOf(const Session& session, std::size_t bank);
 
+/// A feature of the bank by its name: its patterns changed, for every prior that names it, or a new one behind the
+/// others. Error: no name, a pattern that is none, or a name under which the bank's file has what could not be read.
+Session withFeature(Session session, std::size_t bank, compute::Feature feature);
+
 enum class Side { Promote, Demote };
 /// A token promoted or demoted by its id. What the prior said of that token before is gone, by its id or by a text that
 /// became it. `became`: what the prior's entries became.

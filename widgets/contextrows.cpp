@@ -9,7 +9,7 @@ namespace counterpoint::widgets {
 namespace {
 
 constexpr double kMostChars = 1e6;
-enum ContextRow { PatternRow, CharsRow, IdsRow, LanguageRow, FeatureRow };
+enum ContextRow { PatternRow, CharsRow, IdsRow, LanguageRow, FeatureRow, OpenRow, CloseRow };
 
 struct KindRow {
     compute::ContextKind kind;
@@ -20,7 +20,7 @@ const KindRow kKinds[] = {{compute::ContextKind::Always, "always", {}},
                           {compute::ContextKind::Regex, "text matches", {PatternRow, CharsRow}},
                           {compute::ContextKind::Tokens, "ends with tokens", {IdsRow}},
                           {compute::ContextKind::CodeBlock, "inside code", {LanguageRow}},
-                          {compute::ContextKind::Feature, "inside feature", {FeatureRow}}};
+                          {compute::ContextKind::Feature, "inside feature", {FeatureRow, OpenRow, CloseRow}}};
 
 }  // namespace
 
@@ -54,13 +54,24 @@ ContextRows::ContextRows(QFormLayout& form, QObject* parent) : QObject(parent), 
     m_feature = new QComboBox;
     m_feature->setObjectName(QStringLiteral("prior.feature"));
     m_feature->setAccessibleName(tr("Feature"));
-    m_feature->setToolTip(tr("A feature of the bank: inside is an open without its close"));
-    connect(m_feature, &QComboBox::activated, this, &ContextRows::edited);
-    const std::pair<QString, QWidget*> rows[] = {{tr("Pattern"), m_pattern},
-                                                 {tr("within"), m_chars},
-                                                 {tr("Ids"), m_ids},
-                                                 {tr("Language"), m_language},
-                                                 {tr("Feature"), m_feature}};
+    m_feature->setToolTip(
+        tr("A feature of the bank; another name makes a new one. Inside is an open without its close"));
+    m_feature->setEditable(true);
+    m_feature->setInsertPolicy(QComboBox::NoInsert);
+    m_feature->setCompleter(nullptr);
+    m_feature->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    m_feature->lineEdit()->setAccessibleName(tr("Feature"));
+    connect(m_feature, &QComboBox::textActivated, this, &ContextRows::chooseFeature);
+    connect(m_feature->lineEdit(), &QLineEdit::editingFinished, this, [this] {
+        if (m_feature->lineEdit()->isModified()) chooseFeature(m_feature->currentText());
+    });
+    m_open = line(tr("Opens"), "prior.open", tr("Regular expression that opens the feature, for every prior in it"));
+    m_close =
+        line(tr("Closes"), "prior.close", tr("Regular expression that closes the feature, for every prior in it"));
+    for (QLineEdit* edit : {m_open, m_close}) edit->setFont(m_pattern->font());
+    const std::pair<QString, QWidget*> rows[] = {
+        {tr("Pattern"), m_pattern}, {tr("within"), m_chars}, {tr("Ids"), m_ids},     {tr("Language"), m_language},
+        {tr("Feature"), m_feature}, {tr("opens"), m_open},   {tr("closes"), m_close}};
     int at = 0;
     for (const auto& [name, widget] : rows) {
         form.addRow(name, widget);
@@ -77,13 +88,14 @@ QLineEdit* ContextRows::line(const QString& name, const char* id, const QString&
     connect(edit, &QLineEdit::editingFinished, this, [this, edit] {
         if (!edit->isModified()) return;
         edit->setModified(false);  // taken or refused: what holds is written back
+        if (QWidget* next = missing(); m_waiting && next != nullptr && next != edit) return next->setFocus();
         Q_EMIT edited();
     });
     return edit;
 }
 
 void ContextRows::showRows(int kind) {
-    for (int row = PatternRow; row <= FeatureRow; ++row) {
+    for (int row = PatternRow; row <= CloseRow; ++row) {
         const auto& rows = kKinds[kind].rows;
         const bool here = std::find(rows.begin(), rows.end(), row) != rows.end();
         m_rows[row]->setVisible(here);
@@ -98,7 +110,8 @@ QWidget* ContextRows::missing() const {
         case compute::ContextKind::Tokens:
             return m_ids->text().trimmed().isEmpty() ? m_ids : nullptr;
         case compute::ContextKind::Feature:
-            return m_feature->currentText().isEmpty() ? m_feature : nullptr;
+            if (m_feature->currentText().isEmpty()) return m_feature;
+            return m_open->text().isEmpty() ? m_open : m_close->text().isEmpty() ? m_close : nullptr;
         default:
             return nullptr;
     }
@@ -107,16 +120,22 @@ QWidget* ContextRows::missing() const {
 /// A kind without what it asks for is no context: saved, it could not be read again. It waits for that.
 void ContextRows::choose(int kind) {
     QWidget* first = missing();
-    if (first == m_feature) {
-        Q_EMIT refused(tr("Context"), tr("This bank has no features."));
-        for (int k = 0; k < static_cast<int>(std::size(kKinds)); ++k)
-            if (kKinds[k].kind == m_when.kind) m_kind->setCurrentIndex(k);
-        return;
-    }
     m_waiting = first != nullptr;
     if (!m_waiting) return Q_EMIT edited();
     showRows(kind);
     first->setFocus();
+}
+
+/// One of the bank's brings its patterns; a new one begins with those that stand here, and waits where there are none.
+void ContextRows::chooseFeature(const QString& name) {
+    m_feature->lineEdit()->setModified(false);
+    const auto known = std::ranges::find(m_features, name.toStdString(), &compute::Feature::name);
+    if (known != m_features.end()) {
+        m_open->setText(words(known->open));
+        m_close->setText(words(known->close));
+    }
+    if (QWidget* first = missing()) return first->setFocus();
+    Q_EMIT edited();
 }
 
 void ContextRows::read(const std::string& of, const compute::Context& when,
@@ -141,14 +160,17 @@ void ContextRows::read(const std::string& of, const compute::Context& when,
     for (const compute::TokenId id : when.ids) ids << QString::number(id);
     write(m_ids, ids.join(QLatin1Char(' ')));
     write(m_language, words(when.language));
+    if (m_feature->lineEdit()->hasFocus() && m_feature->lineEdit()->isModified()) return;
+    m_features.assign(features.begin(), features.end());
     m_feature->clear();
     for (const compute::Feature& feature : features) m_feature->addItem(words(feature.name));
-    if (const int at = m_feature->findText(words(when.name)); at >= 0)
-        m_feature->setCurrentIndex(at);
-    else if (!when.name.empty()) {
-        m_feature->addItem(words(when.name));
-        m_feature->setCurrentIndex(m_feature->count() - 1);
-    }
+    const auto own = std::ranges::find(features, when.name, &compute::Feature::name);
+    const compute::Feature shown = own != features.end()                    ? *own
+                                   : when.name.empty() && !features.empty() ? features.front()
+                                                                            : compute::Feature{when.name, {}, {}};
+    m_feature->setCurrentText(words(shown.name));
+    write(m_open, words(shown.open));
+    write(m_close, words(shown.close));
 }
 
 std::optional<compute::Context> ContextRows::context(compute::Context when) {
@@ -162,7 +184,9 @@ std::optional<compute::Context> ContextRows::context(compute::Context when) {
         }
     }
     if (const QWidget* row = missing()) {
-        Q_EMIT refused(tr("Context"), row == m_pattern ? tr("A pattern is needed.") : tr("A token's id is needed."));
+        Q_EMIT refused(tr("Context"), row == m_ids       ? tr("A token's id is needed.")
+                                      : row == m_feature ? tr("A feature's name is needed.")
+                                                         : tr("A pattern is needed."));
         return std::nullopt;
     }
     when.kind = kKinds[std::max(0, m_kind->currentIndex())].kind;
@@ -170,8 +194,14 @@ std::optional<compute::Context> ContextRows::context(compute::Context when) {
     when.chars = static_cast<std::int64_t>(m_chars->integer());
     when.ids = std::move(ids);
     when.language = m_language->text().toStdString();
-    when.name = m_feature->currentText().toStdString();
+    if (when.kind == compute::ContextKind::Feature) when.name = m_feature->currentText().toStdString();
     return when;
+}
+
+std::optional<compute::Feature> ContextRows::feature() const {
+    if (kKinds[std::max(0, m_kind->currentIndex())].kind != compute::ContextKind::Feature) return std::nullopt;
+    return compute::Feature{m_feature->currentText().toStdString(), m_open->text().toStdString(),
+                            m_close->text().toStdString()};
 }
 
 }  // namespace counterpoint::widgets

@@ -7,8 +7,9 @@
 #include <QLineEdit>
 #include <optional>
 #include <span>
+#include <vector>
 
-#include "compute/priors/prior.h"
+#include "compute/priors/bank.h"
 #include "widgets/valueslider.h"
 
 namespace counterpoint::widgets {
@@ -23,6 +24,8 @@ class ContextRows : public QObject {
     void read(const std::string& of, const compute::Context& when, std::span<const compute::Feature> features);
     /// `when` with what stands in the rows; nullopt: it is no context, and `refused` has said why.
     std::optional<compute::Context> context(compute::Context when);
+    /// The feature as it stands in the rows, a new one or one of the bank's; nullopt: the kind is another.
+    std::optional<compute::Feature> feature() const;
 
   Q_SIGNALS:
     void edited();
@@ -31,14 +34,16 @@ class ContextRows : public QObject {
   private:
     QLineEdit* line(const QString& name, const char* id, const QString& help);
     void choose(int kind);
+    void chooseFeature(const QString& name);
     void showRows(int kind);
     /// What the chosen kind still asks for; null: nothing.
     QWidget* missing() const;
     QFormLayout& m_form;
     QComboBox *m_kind, *m_feature;
-    QLineEdit *m_pattern, *m_ids, *m_language;
+    QLineEdit *m_pattern, *m_ids, *m_language, *m_open, *m_close;
     ValueSlider* m_chars;
-    QWidget* m_rows[5] = {};
+    QWidget* m_rows[7] = {};
+    std::vector<compute::Feature> m_features;  ///< of the bank
     std::string m_of;
     compute::Context m_when;  ///< as it was read last
     bool m_waiting = false;   ///< the kind that is shown is not the context's

@@ -2,6 +2,8 @@
 
 #include <QHeaderView>
 #include <algorithm>
+#include <mutex>
+#include <utility>
 
 #include "compute/printable.h"
 #include "model/bankparts.h"
@@ -135,24 +137,68 @@ void PriorsPanel::exportSelected(const std::filesystem::path& file) {
         "priors.export");
 }
 
+/// A bank's file on its way into another bank.
+struct PriorsPanel::Importing {
+    std::filesystem::path path;
+    std::string into;  ///< the rack's bank
+    std::mutex mutex;
+    bool over = false;
+    model::BankFile file;
+};
+
 void PriorsPanel::importFrom(const std::filesystem::path& file) {
     if (!can(Command::New)) return;
-    std::vector<std::string> warnings;
-    const compute::Bank from = compute::readBank(file, warnings);
-    model::Import import = model::withImported(m_document.session(), static_cast<std::size_t>(bank()), from,
-                                               m_document.tokenizer().get(), file.string());
+    m_importing = std::make_shared<Importing>();
+    m_importing->path = file;
+    m_importing->into = m_document.session().priors[static_cast<std::size_t>(bank())].bank;
+    // Over too where the job goes without having run.
+    const std::shared_ptr<void> atEnd(nullptr, [of = m_importing](void*) {
+        const std::scoped_lock lock(of->mutex);
+        of->over = true;
+    });
+    m_document.engine().run(
+        [of = m_importing, atEnd](const std::stop_token&) { of->file = model::readBankFile(of->path.string()); },
+        "Reading a bank");
+    m_importLook.start();
+}
+
+void PriorsPanel::lookForImport() {
+    {
+        const std::scoped_lock lock(m_importing->mutex);
+        if (!m_importing->over) return;
+    }
+    m_importLook.stop();
+    const std::shared_ptr<Importing> of = std::exchange(m_importing, nullptr);
+    attempt(
+        m_document, [&] { takeImport(*of); }, "priors");
+}
+
+void PriorsPanel::takeImport(const Importing& of) {
+    const std::string& problem = of.file.problem;
+    if (!problem.empty()) return m_document.notify(model::Notice::Level::Failure, problem, {}, "priors.import");
+    if (!of.file.bank) return;
+    const auto& banks = m_document.session().priors;
+    const auto into = std::ranges::find(banks, of.into, &model::BankEntry::bank);
+    if (into == banks.end() || into - banks.begin() != bank())
+        return m_document.notify(
+            model::Notice::Level::Warning,
+            compute::printable("Nothing was imported from " + of.path.string() +
+                               ": another bank is shown now than when it was asked for; import it again."),
+            {}, "priors.import");
+    const std::string where = of.path.string();
+    model::Import import = model::withImported(m_document.session(), static_cast<std::size_t>(bank()), *of.file.bank,
+                                               m_document.tokenizer().get(), where);
     apply(std::move(import.session));
     m_search->clear();
     m_matched->setChecked(false);
     std::vector<std::size_t> imported;
     for (std::size_t i = 0; i < import.count; ++i) imported.push_back(import.first + i);
     m_view->select(imported);
-    for (std::string& warning : warnings) m_document.notify(model::Notice::Level::Warning, std::move(warning));
+    for (const std::string& warning : of.file.warnings) m_document.notify(model::Notice::Level::Warning, warning);
     const std::string left = model::leftBehind(import);
     const std::string count = model::countOf(import.count, "prior");
     m_document.notify(left.empty() ? model::Notice::Level::Info : model::Notice::Level::Warning,
-                      compute::printable("Imported " + count + " from " + file.string() + left + "."), {},
-                      "priors.import");
+                      compute::printable("Imported " + count + " from " + where + left + "."), {}, "priors.import");
 }
 
 void PriorsPanel::put(std::size_t prior, compute::TokenId token, model::Side side) {

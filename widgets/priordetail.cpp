@@ -298,13 +298,14 @@ void PriorDetail::attemptOrRestore(const std::function<void()>& change) {
     if (!attempt(m_document, change, "priors")) refresh();
 }
 
-void PriorDetail::edit(const std::string& merge, const Change& change) {
+void PriorDetail::edit(const std::string& merge, const Change& change, const std::optional<compute::Feature>& feature) {
     if (m_panel.bank() < 0 || m_prior >= m_panel.table().total()) return;
     attemptOrRestore([&] {
         Prior changed = m_panel.table().prior(m_prior);
         change(changed);
         const auto bank = static_cast<std::size_t>(m_panel.bank());
         model::Session session = m_document.session();
+        if (feature) session = model::withFeature(std::move(session), bank, *feature);
         if (model::bringsIds(m_panel.table().prior(m_prior), changed))
             session = model::withIdsOf(std::move(session), bank, m_document.tokenizer().get());
         m_document.setSession(model::withPrior(std::move(session), bank, m_prior, std::move(changed)), merge);
@@ -314,7 +315,9 @@ void PriorDetail::edit(const std::string& merge, const Change& change) {
 void PriorDetail::editContext() {
     if (m_panel.bank() < 0 || m_prior >= m_panel.table().total()) return;
     const std::optional<Context> when = m_when->context(m_panel.table().prior(m_prior).when);
-    if (when) edit({}, [&](Prior& prior) { prior.when = *when; });
+    if (when)
+        edit(
+            {}, [&](Prior& prior) { prior.when = *when; }, m_when->feature());
 }
 
 void PriorDetail::dragEnterEvent(QDragEnterEvent* event) {

@@ -10,6 +10,7 @@
 #include <QScrollArea>
 #include <QToolButton>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "widgets/contextrows.h"
@@ -43,7 +44,7 @@ class PriorDetail : public QScrollArea {
     void makeEntries();
     void readContext(const compute::Prior& prior);
     void readCursor();
-    void edit(const std::string& merge, const Change& change);
+    void edit(const std::string& merge, const Change& change, const std::optional<compute::Feature>& feature = {});
     void editContext();
     void refuse(const QString& what, const QString& reason);
     /// What was refused does not stay in a field: there stands what holds.

@@ -35,6 +35,9 @@ QToolButton* actionButton(QAction* action, bool words) {
 PriorsPanel::PriorsPanel(model::Document& document, QWidget* parent)
     : QWidget(parent), m_document(document), m_table(document), m_limiter(this, [this] { traceChanged(); }) {
     setObjectName(QStringLiteral("priorsPanel"));
+    constexpr int kLookMs = 30;
+    m_importLook.setInterval(kLookMs);
+    connect(&m_importLook, &QTimer::timeout, this, &PriorsPanel::lookForImport);
     m_body = new QWidget;
     auto* column = new QVBoxLayout(m_body);
     column->setContentsMargins(0, 0, 0, 0);

@@ -7,9 +7,11 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QPointer>
+#include <QTimer>
 #include <QToolButton>
 #include <QWidget>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -66,7 +68,8 @@ class PriorsPanel : public QWidget {
     void setEntries(compute::PriorPtr prior, std::vector<std::size_t> entries);
     /// The selected priors as a bank of their own, as they stand in this one; the session stays. Throws.
     void exportSelected(const std::filesystem::path& file);
-    /// The priors of a bank's file behind those of the present bank; they are selected then. Throws.
+    /// The priors of a bank's file, read on the analysis lane, behind those of the bank that is present now; they are
+    /// selected then. A notice says how it went.
     void importFrom(const std::filesystem::path& file);
     /// Puts a token into a prior of the present bank, by its id. A throw becomes a notice.
     void put(std::size_t prior, compute::TokenId token, model::Side side);
@@ -122,6 +125,11 @@ class PriorsPanel : public QWidget {
         Switches before, after;
     };
     std::optional<Solo> m_solo;
+    struct Importing;
+    void lookForImport();
+    void takeImport(const Importing& of);
+    std::shared_ptr<Importing> m_importing;  ///< the newest; null: none is under way
+    QTimer m_importLook;
     compute::PriorPtr m_entriesOf;  ///< whose m_entries are
     std::vector<std::size_t> m_entries;
 };

@@ -193,9 +193,33 @@ class TestWindowPrior : public QObject {
         QVERIFY(o.prior(0).when.kind == compute::ContextKind::Regex);
         type(ids, "5 6");
         QVERIFY(o.prior(0).when.kind == compute::ContextKind::Tokens && again());
-        choose("inside feature");  // the bank has none
-        QVERIFY(o.prior(0).when.kind == compute::ContextKind::Tokens && again());
-        QCOMPARE(kind->currentText(), QString("ends with tokens"));
+        choose("inside feature");  // the bank has none: it waits for a name and two patterns
+        auto* name = detail->findChild<QComboBox*>("prior.feature")->lineEdit();
+        auto *open = detail->findChild<QLineEdit*>("prior.open"), *close = detail->findChild<QLineEdit*>("prior.close");
+        const auto features = [&] { return o.document.session().priors[0].content->features; };
+        QVERIFY(name->isVisible() && open->isVisible() && close->isVisible());
+        type(name, "quotation");
+        type(open, "[");
+        QVERIFY(o.prior(0).when.kind == compute::ContextKind::Tokens && features().empty() && again());
+        type(close, "b");
+        QVERIFY(o.prior(0).when.kind == compute::ContextKind::Tokens && features().empty());  // "[" is no pattern
+        QVERIFY2(o.document.notices().back().sentence.find("feature 'quotation', \"open\"") != std::string::npos,
+                 o.document.notices().back().sentence.c_str());
+        type(open, "a");
+        QCOMPARE(features(), (std::vector<compute::Feature>{{"quotation", "a", "b"}}));
+        QVERIFY(o.prior(0).when.kind == compute::ContextKind::Feature && o.prior(0).when.name == "quotation" &&
+                again());
+        type(name, "other");  // begins with the same patterns
+        type(close, "c");
+        QCOMPARE(features(), (std::vector<compute::Feature>{{"quotation", "a", "b"}, {"other", "a", "c"}}));
+        QCOMPARE(o.prior(0).when.name, std::string("other"));
+        type(name, "quotation");
+        QCOMPARE(close->text(), QString("b"));
+        QCOMPARE(features().size(), std::size_t(2));
+        o.document.undo();
+        QVERIFY(o.prior(0).when.name == "other" && close->text() == "c");
+        choose("ends with tokens");
+        QVERIFY(o.prior(0).when.kind == compute::ContextKind::Tokens);
         choose("text matches");  // it waits, and another prior is looked at
         pattern->clear();
         o.click(1, PriorsTable::Name);
