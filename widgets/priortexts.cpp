@@ -48,9 +48,9 @@ double PriorsTable::number(std::size_t index, int column) const {
     const double none = std::numeric_limits<double>::quiet_NaN();
     switch (column) {
         case Quality:
-            return p.quality;
+            return p.unusable ? none : p.quality;  // what could not be read is not what it would be by default
         case Confidence:
-            return p.confidence;
+            return p.unusable ? none : p.confidence;
         case EtaColumn:
             return m == nullptr ? none : m->eta.off ? 0 : m->eta.eta;
         case Effective:
@@ -88,7 +88,8 @@ QString PriorsTable::text(std::size_t index, int column) const {
             return std::isnan(value) ? QStringLiteral("–") : QString::number(static_cast<qlonglong>(value));
         }
         default:
-            return formatCell(number(index, column));
+            return (column == Quality || column == Confidence) && p.unusable ? QStringLiteral("–")
+                                                                             : formatCell(number(index, column));
     }
 }
 

@@ -103,6 +103,20 @@ class TestWindowPriors : public QObject {
         QVERIFY(inked(theme.selection) > 50 && inked(theme.text) < 20);
     }
 
+    /// What could not be read is not shown as what it would be if nothing were said.
+    void aQualityThatIsNoneIsNotShown() {
+        const BankFolder folder;
+        std::string text = kBank;
+        text.replace(text.find("0.8,"), 4, "1.5,");
+        compute::writeFile(folder.file(), text);
+        Editor o(folder);
+        QCOMPARE(o.cell(1, PriorsTable::Name), QString("after b"));
+        QVERIFY(o.prior(1).unusable);
+        QCOMPARE(o.cell(1, PriorsTable::Quality), QString::fromUtf8("–"));
+        QCOMPARE(o.cell(1, PriorsTable::Confidence), QString::fromUtf8("–"));
+        QCOMPARE(o.cell(0, PriorsTable::Quality), QString("0.9000"));
+    }
+
     void aSessionWithoutABankSaysSo() {
         Opened o(session(), "Priors");
         WAIT_UNTIL(o.document.ready());
