@@ -281,6 +281,34 @@ class TestBankEdit : public QObject {
     }
 
     /// η = log 3, Δ = 2 and τ = 0.5: 4 log 3 where the token is in the support, 0 where it is not.
+    void featuresAreMadeAndChanged() {
+        const Session before = abc();
+        const compute::Feature quotation{"quotation", "\"", "'"};
+        Session s = withFeature(before, 0, quotation);
+        s = withFeature(s, 0, {"list", "^- ", "$"});
+        s = withFeature(s, 0, {"quotation", "<", ">"});
+        const std::vector<compute::Feature> wanted{{"quotation", "<", ">"}, {"list", "^- ", "$"}};
+        QCOMPARE(s.priors[0].content->features, wanted);
+        QVERIFY(before.priors[0].content->features.empty());
+        QCOMPARE(s.priors[0].content->priors, before.priors[0].content->priors);
+        const auto says = [&](const Session& on, const compute::Feature& feature, const char* words) {
+            const QString why = refusal([&] { (void)withFeature(on, 0, feature); });
+            QVERIFY2(why.contains(QString::fromUtf8(words)), qPrintable(why));
+        };
+        says(s, {"", "a", "b"}, "a feature needs a name");
+        says(s, {"x", "a", ""}, "a pattern that opens and one that closes it");
+        says(s, {"x", "a", "("}, "feature 'x', \"close\"");
+        // What the file has under that name could not be read; it is kept, and is not to stand there twice.
+        std::vector<std::string> warnings;
+        Session kept = before;
+        kept.priors[0].content = std::make_shared<const compute::Bank>(compute::bankFromJson(
+            compute::OrderedJson::parse(
+                R"({"format":"counterpoint.bank/1","features":{"half":{"open":"a"}},"priors":[]})"),
+            "kept", warnings));
+        says(kept, {"half", "a", "b"}, "choose another name");
+        QCOMPARE(withFeature(kept, 0, quotation).priors[0].content->features, (std::vector{quotation}));
+    }
+
     void theTallyCountsOncePerStep() {
         Session s = sessionOf({prior("a", {{1, 2}}), prior("b", {{7, 1}})});
         s.priors.push_back(sessionOf({prior("a", {{4, 1}})}).priors[0]);  // another "a"
