@@ -24,8 +24,6 @@ inline std::string reason(int error) {
             return "the disk is full";
         case EFBIG:
             return "the file would grow over the allowed size";
-        case EFBIG:
-            return "raise the limit on the size of files (ulimit -f), or write somewhere else";
         case EROFS:
             return "the file system is read-only";
         case EISDIR:
@@ -52,6 +50,8 @@ inline std::string advice(int error) {
         case ENOSPC:
         case EDQUOT:
             return "make room there, or write somewhere else";
+        case EFBIG:
+            return "raise the limit on the size of files (ulimit -f), or write somewhere else";
         case EROFS:
             return "write somewhere else";
         default:

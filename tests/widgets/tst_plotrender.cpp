@@ -285,9 +285,10 @@ class TestPlotRender : public QObject {
     void nothingElseIsWrittenOver() {
         QFETCH(QString, there);
         QFETCH(QString, says);
+        const QTemporaryDir folder;
+        const auto path = [&](const char* name) { return folder.filePath(QString::fromLatin1(name)); };
         const std::filesystem::path target = path("own.pdf").toStdString();
         const QByteArray mine = "{\"format\":\"counterpoint.session/1\"}";
-        for (const char* name : {"own.pdf", "own.csv", "own.json"}) QFile::remove(path(name));
         compute::writeFile(path(qPrintable(there)).toStdString(), mine.toStdString());
         std::string said;
         try {
