@@ -1,5 +1,4 @@
 // Files in and out of the window: drops, the file dialog, exports from the docks' context menus, devices.
-
 #include <QComboBox>
 #include <QDialogButtonBox>
 #include <QDropEvent>
