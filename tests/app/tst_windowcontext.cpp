@@ -66,8 +66,10 @@ class TestWindowContext : public QObject {
         auto *open = detail->findChild<QLineEdit*>("prior.open"), *close = detail->findChild<QLineEdit*>("prior.close");
         const auto features = [&] { return o.document.session().priors[0].content->features; };
         QVERIFY(name->isVisible() && open->isVisible() && close->isVisible());
+        const std::size_t told = o.document.notices().size();
         type(name, "quotation");
         type(open, "[");
+        QCOMPARE(o.document.notices().size(), told);  // nothing is wrong yet: it waits
         QVERIFY(o.prior(0).when.kind == compute::ContextKind::Tokens && features().empty() && again());
         type(close, "b");
         QVERIFY(o.prior(0).when.kind == compute::ContextKind::Tokens && features().empty());  // "[" is no pattern
