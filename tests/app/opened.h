@@ -86,6 +86,11 @@ struct Opened {
     T* find(const char* name) {
         return window->findChild<T*>(QString::fromUtf8(name));
     }
+    /// What is told next is then told alone.
+    void forgetNotices() {
+        const std::vector<model::Notice> told = document.notices();
+        for (const model::Notice& notice : told) document.dismiss(notice.id);
+    }
     void decode() {
         WAIT_UNTIL(document.ready());
         window->actions().action("decode.generate")->trigger();

@@ -212,6 +212,7 @@ class TestWindowBanks : public QObject {
         for (const QString& file : {bank, session}) compute::writeFile(file.toStdString(), "somebody's");
         o.type(0, PriorsTable::Quality, "0.75");
         for (const char* id : {"priors.saveAs", "priors.newBank", "file.saveAs"}) {
+            o.forgetNotices();
             o.action(id)->trigger();
             answer(o.window->fileDialog(), o.folder.filePath("habits"));
             QVERIFY2(newestNotice(o.document).contains("there is such a file already"), id);

@@ -166,7 +166,7 @@ class TestTorchScriptFiles : public QObject, ScriptFolder {
     void anOperationThatThisLibtorchDoesNotHave() {
         const std::filesystem::path file = checkout() / "tests/data/torchscript/attention.pt";
         const std::string found = errorOf([&] { openScript(file); });
-        if (found.empty()) return;  // a libtorch that has it
+        if (found.empty()) QSKIP("this libtorch has the operation");
         QVERIFY2(found.find("TorchScript: Unknown builtin op: aten::scaled_dot_product_attention") != std::string::npos,
                  found.c_str());
         QVERIFY2(found.find("--torch DIR") != std::string::npos, found.c_str());

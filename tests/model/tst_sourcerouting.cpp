@@ -241,10 +241,11 @@ class TestSourceRouting : public QObject {
         QVERIFY(starts.size() > 5);
         QVERIFY(taken->back().noise.coupling.groups == compute::groupsFrom(starts));
         // At no time was a token routed by other groups than the whole text's.
-        for (const compute::SourceRouting& routing : *taken)
+        for (const compute::SourceRouting& routing : *taken) {
+            const std::vector<Position>& known = routing.noise.coupling.groups.starts;
             QVERIFY(routing.noise.mode == RoutingMode::Deterministic ||
-                    std::equal(routing.noise.coupling.groups.starts.begin(), routing.noise.coupling.groups.starts.end(),
-                               starts.begin()));
+                    (known.size() <= starts.size() && std::equal(known.begin(), known.end(), starts.begin())));
+        }
         *fed = 0;
         s.decoding.scorePrompt = false;  // nothing asks for rows of the prompt
         s.prompt = "a. c. d";            // shares "a. "
