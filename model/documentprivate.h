@@ -79,8 +79,7 @@ struct Document::Private {
     std::optional<Session> recomposing;   ///< dials of the generation under way
 
     std::shared_ptr<DriftAsked> drift;  ///< the newest
-    std::shared_ptr<RoutingAsked>
-        routing;  ///< the newest; one that failed or was stopped stays, and is not asked again
+    std::shared_ptr<RoutingAsked> routing;  ///< the newest; failed or stopped it stays, and is not asked again
     bool routingWanted = false;
     std::string routingActivity, activityBefore;  ///< what is told of estimates, and what it stands in the place of
 

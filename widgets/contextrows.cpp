@@ -88,7 +88,8 @@ QLineEdit* ContextRows::line(const QString& name, const char* id, const QString&
     connect(edit, &QLineEdit::editingFinished, this, [this, edit] {
         if (!edit->isModified()) return;
         edit->setModified(false);  // taken or refused: what holds is written back
-        if (QWidget* next = missing(); m_waiting && next != nullptr && next != edit) return next->setFocus();
+        // What was emptied is refused; what still lacks another line waits for it.
+        if (QWidget* next = missing(); next != nullptr && next != edit) return waitFor(*next);
         Q_EMIT edited();
     });
     return edit;
@@ -120,10 +121,15 @@ QWidget* ContextRows::missing() const {
 /// A kind without what it asks for is no context: saved, it could not be read again. It waits for that.
 void ContextRows::choose(int kind) {
     QWidget* first = missing();
-    m_waiting = first != nullptr;
-    if (!m_waiting) return Q_EMIT edited();
+    m_waiting = false;
+    if (first == nullptr) return Q_EMIT edited();
     showRows(kind);
-    first->setFocus();
+    waitFor(*first);
+}
+
+void ContextRows::waitFor(QWidget& row) {
+    m_waiting = true;
+    row.setFocus();
 }
 
 /// One of the bank's brings its patterns; a new one begins with those that stand here, and waits where there are none.
@@ -134,7 +140,7 @@ void ContextRows::chooseFeature(const QString& name) {
         m_open->setText(words(known->open));
         m_close->setText(words(known->close));
     }
-    if (QWidget* first = missing()) return first->setFocus();
+    if (QWidget* first = missing()) return waitFor(*first);
     Q_EMIT edited();
 }
 

@@ -35,6 +35,7 @@ class ContextRows : public QObject {
     QLineEdit* line(const QString& name, const char* id, const QString& help);
     void choose(int kind);
     void chooseFeature(const QString& name);
+    void waitFor(QWidget& row);
     void showRows(int kind);
     /// What the chosen kind still asks for; null: nothing.
     QWidget* missing() const;
@@ -46,7 +47,7 @@ class ContextRows : public QObject {
     std::vector<compute::Feature> m_features;  ///< of the bank
     std::string m_of;
     compute::Context m_when;  ///< as it was read last
-    bool m_waiting = false;   ///< the kind that is shown is not the context's
+    bool m_waiting = false;   ///< what is shown is not whole, and not the context's
 };
 
 }  // namespace counterpoint::widgets

@@ -62,6 +62,7 @@ DialPanel::DialPanel(model::Document& document, QWidget* parent)
 }
 
 QSize DialPanel::sizeHint() const { return {320, 420}; }
+
 void DialPanel::edit(const DialSpec& spec, const DialValue& value, bool drag) {
     const std::string dial = keyOf(spec);
     attempt(

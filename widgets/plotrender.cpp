@@ -133,6 +133,28 @@ void requireDrawable(const FigureStyle& style) {
                           .details = {}});
 }
 
+/// A person was asked about the figure's own name alone: what stands under the names beside it is written over only
+/// where a recipe there says that it is of a figure.
+void requireOwn(const std::vector<FigureFile>& files) {
+    std::filesystem::path recipe = files.front().path;
+    recipe.replace_extension(".json");
+    std::string begin(256, '\0');
+    std::ifstream in(recipe, std::ios::binary);
+    in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+    if (begin.find(model::kFigureFormat) != std::string::npos) return;
+    std::error_code none;
+    for (std::size_t i = 1; i < files.size(); ++i)
+        if (std::filesystem::exists(files[i].path, none))
+            throw compute::Error({.where = files[i].path.string(),
+                                  .what = "nothing was written: this file is not of a figure, and the figure's own " +
+                                          std::string(i + 1 == files.size() ? "recipe" : "table") +
+                                          " would take its place",
+                                  .expected = {},
+                                  .found = {},
+                                  .advice = "give the figure another name",
+                                  .details = {}});
+}
+
 }  // namespace
 
 std::string_view extensionOf(FigureFormat format) {
@@ -167,32 +189,6 @@ std::string drawFigure(const PlotData& plot, const FigureStyle& style, FigureFor
     }
     return model::toCsv(plot);
 }
-
-namespace {
-
-/// A person was asked about the figure's own name alone: what stands under the names beside it is written over only
-/// where a recipe there says that it is of a figure.
-void requireOwn(const std::vector<FigureFile>& files) {
-    std::filesystem::path recipe = files.front().path;
-    recipe.replace_extension(".json");
-    std::string begin(256, '\0');
-    std::ifstream in(recipe, std::ios::binary);
-    in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-    if (begin.find(model::kFigureFormat) != std::string::npos) return;
-    std::error_code none;
-    for (std::size_t i = 1; i < files.size(); ++i)
-        if (std::filesystem::exists(files[i].path, none))
-            throw compute::Error({.where = files[i].path.string(),
-                                  .what = "nothing was written: this file is not of a figure, and the figure's own " +
-                                          std::string(i + 1 == files.size() ? "recipe" : "table") +
-                                          " would take its place",
-                                  .expected = {},
-                                  .found = {},
-                                  .advice = "give the figure another name",
-                                  .details = {}});
-}
-
-}  // namespace
 
 std::vector<FigureFile> figureFiles(const PlotData& plot, const FigureStyle& style, FigureFormat format,
                                     const std::filesystem::path& path) {

@@ -95,6 +95,30 @@ class TestWindowContext : public QObject {
         o.click(1, PriorsTable::Name);
         QCOMPARE(pattern->text(), QString("b$"));
     }
+
+    /// A prior may name a feature that its bank does not have: it is made where the prior says so, pattern by pattern.
+    void aFeatureThatIsNotThereIsMade() {
+        const BankFolder folder;
+        Editor o(folder);
+        compute::Prior prior = o.prior(0);
+        prior.when.kind = compute::ContextKind::Feature;
+        prior.when.name = "gone";
+        o.document.setSession(model::withPrior(o.document.session(), 0, 0, prior));
+        o.settle();
+        o.click(0, PriorsTable::Name);
+        o.forgetNotices();
+        auto* detail = o.find<widgets::PriorDetail>("priorDetail");
+        for (const auto& [field, text] : {std::pair("prior.open", "a"), std::pair("prior.close", "b")}) {
+            QVERIFY(o.document.session().priors[0].content->features.empty());
+            auto* edit = detail->findChild<QLineEdit*>(field);
+            edit->setFocus();
+            QTest::keyClicks(edit, text);
+            QTest::keyClick(edit, Qt::Key_Return);
+            QCoreApplication::processEvents();
+        }
+        QCOMPARE(o.document.session().priors[0].content->features, (std::vector<compute::Feature>{{"gone", "a", "b"}}));
+        QVERIFY(o.document.notices().empty());
+    }
 };
 
 QTEST_MAIN(TestWindowContext)
